@@ -4,14 +4,13 @@
 #include "gpuadm/base/text.hpp"
 
 #include "base/utf8.hpp"
+#include "base/yaml_scalar.hpp"
 
 #include <fmt/format.h>
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <map>
 #include <optional>
 #include <sstream>
@@ -23,23 +22,6 @@ namespace {
 constexpr std::size_t max_depth = 128;
 constexpr std::size_t most_documents = 1000;
 constexpr std::size_t most_values = 1'000'000;
-
-/// A plain scalar by YAML 1.2's core schema.
-Tree typed(const std::string& text) {
-  if (text.empty() || text == "~" || text == "null" || text == "Null" || text == "NULL") return {};
-  if (text == "true" || text == "True" || text == "TRUE") return true;
-  if (text == "false" || text == "False" || text == "FALSE") return false;
-  std::string_view digits = text;
-  if (digits.starts_with('+')) digits.remove_prefix(1);
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  if (error == std::errc() && end == digits.data() + digits.size()) return number;
-  const bool numeric = digits.find_first_not_of("0123456789.eE+-") == std::string_view::npos &&
-                       digits.find_first_of("0123456789") != std::string_view::npos;
-  if (numeric)
-    if (auto real = to_real(digits)) return *real;
-  return text;
-}
 
 /// The scalar in UTF-8. yaml-cpp (0.7) returns `\N` and `\_` as one byte, not as U+0085 and U+00A0;
 /// everything else is UTF-8.
@@ -59,7 +41,8 @@ std::string in_utf8(std::string_view scalar) {
 class Builder final : public YAML::EventHandler {
  public:
   /// `duplicates`: keys that a map has twice; the first value is used.
-  Builder(std::string_view source, Problems& duplicates) : source_(source), duplicates_(duplicates) {}
+  Builder(std::string_view source, Dialect dialect, Problems& duplicates)
+      : source_(source), dialect_(dialect), duplicates_(duplicates) {}
   [[nodiscard]] std::vector<Tree> take() { return std::move(documents_); }
 
   void OnDocumentStart(const YAML::Mark& mark) override {
@@ -76,15 +59,14 @@ class Builder final : public YAML::EventHandler {
     if (known == anchors_.end()) refuse(mark, "an alias inside its own anchor");
     const Tree copy = known->second;
     count_ += size_of(copy);
-    add(mark, copy, 0, copy.is_scalar() && !copy.is_null() ? &copy.written : nullptr);
+    const std::string text = copy.text();
+    add(mark, copy, 0, copy.is_scalar() && !copy.is_null() ? &text : nullptr);
   }
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& given) override {
     const std::string value = in_utf8(given);
     if (tag == "!" || tag == "tag:yaml.org,2002:str") return add(mark, value, anchor, &value);
-    Tree tree = typed(value);
-    tree.written = value;
-    add(mark, std::move(tree), anchor, &value);
+    add(mark, dialect_ == Dialect::core ? core_scalar(value) : kubernetes(mark, tag, value), anchor, &value);
   }
   void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
                        YAML::EmitterStyle::value) override {
@@ -109,6 +91,22 @@ class Builder final : public YAML::EventHandler {
 
   [[noreturn]] void refuse(const YAML::Mark& mark, const std::string& what) const {
     throw Error{Fault::spec, fmt::format("{}:{}:{}: {}", source_, mark.line + 1, mark.column + 1, what), {}};
+  }
+
+  /// A value or a key.
+  [[nodiscard]] Tree kubernetes(const YAML::Mark& mark, const std::string& tag,
+                                const std::string& plain) const {
+    const std::string shown = printable(plain, 100);
+    if (!tag.empty() && tag != "?") refuse(mark, fmt::format("the tag of '{}' is not supported", shown));
+    std::optional<Tree> value = kubernetes_scalar(plain);
+    if (!value) refuse(mark, fmt::format("Kubernetes does not read the number {}", shown));
+    if (frames_.empty() || !frames_.back().tree.is_map() || frames_.back().key) return std::move(*value);
+    if (plain == "<<") refuse(mark, "merge keys ('<<') are not supported: write the values");
+    Tree key = *value;
+    key.written.clear();
+    if (key.text() != plain)
+      refuse(mark, fmt::format("Kubernetes does not read the key {0} as '{0}': quote it", shown));
+    return std::move(*value);
   }
 
   void begin(const YAML::Mark& mark, Tree tree, YAML::anchor_t anchor) {
@@ -163,6 +161,7 @@ class Builder final : public YAML::EventHandler {
   }
 
   std::string_view source_;
+  Dialect dialect_;
   Problems& duplicates_;
   std::vector<Tree> documents_;
   std::vector<Frame> frames_;
@@ -211,13 +210,13 @@ auto guarded(std::string_view source, std::string_view text, Function function)
 
 namespace {
 
-Result<std::vector<Tree>> read_documents(std::string_view text, std::string_view source,
+Result<std::vector<Tree>> read_documents(std::string_view text, std::string_view source, Dialect dialect,
                                          Problems& duplicates) {
   if (const auto mark = not_yaml(text))
     return fail(Fault::spec, fmt::format("{}:{}:{}: a byte that is not allowed in YAML", source, mark->line,
                                          mark->column));
   return guarded(source, text, [&] {
-    Builder builder(source, duplicates);
+    Builder builder(source, dialect, duplicates);
     std::istringstream stream{std::string(text)};
     YAML::Parser parser(stream);
     while (parser.HandleNextDocument(builder)) {
@@ -235,17 +234,17 @@ Result<Tree> only(std::vector<Tree> documents, std::string_view source) {
 
 }  // namespace
 
-Result<Tree> read(std::string_view text, std::string_view source) {
-  return only(TRY(read_all(text, source)), source);
+Result<Tree> read(std::string_view text, std::string_view source, Dialect dialect) {
+  return only(TRY(read_all(text, source, dialect)), source);
 }
 
 Result<Tree> read(std::string_view text, std::string_view source, Problems& duplicates) {
-  return only(TRY(read_documents(text, source, duplicates)), source);
+  return only(TRY(read_documents(text, source, Dialect::core, duplicates)), source);
 }
 
-Result<std::vector<Tree>> read_all(std::string_view text, std::string_view source) {
+Result<std::vector<Tree>> read_all(std::string_view text, std::string_view source, Dialect dialect) {
   Problems duplicates(source);
-  auto documents = TRY(read_documents(text, source, duplicates));
+  auto documents = TRY(read_documents(text, source, dialect, duplicates));
   if (!duplicates.empty()) return std::unexpected(duplicates.error({}));
   return documents;
 }

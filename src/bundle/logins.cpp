@@ -1,5 +1,6 @@
 #include "gpuadm/bundle/logins.hpp"
 
+#include "gpuadm/base/digest.hpp"
 #include "gpuadm/base/files.hpp"
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/text.hpp"
@@ -25,12 +26,6 @@ std::string host_and_path(std::string_view key) {
   return (hub ? "docker.io" : base::lower(host)) + std::string(key.substr(host.size()));
 }
 
-bool is_base64(std::string_view text) {
-  return !text.empty() &&
-         text.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=") ==
-             std::string_view::npos;
-}
-
 std::string word(const Tree& tree, std::string_view key) {
   const Tree* value = tree.find(key);
   return value ? value->text() : std::string();
@@ -54,7 +49,8 @@ base::Result<Logins> Logins::parse(std::string_view json, std::string source) {
     std::string packed = word(entry, "auth");
     if (packed.empty() && !word(entry, "username").empty())
       packed = base::base64(word(entry, "username") + ":" + word(entry, "password"));
-    if (is_base64(packed)) logins.logins_[host_and_path(key)] = base::Secret(std::move(packed));
+    if (!packed.empty() && base::from_base64(packed))
+      logins.logins_[host_and_path(key)] = base::Secret(std::move(packed));
   }
   return logins;
 }

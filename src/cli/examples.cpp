@@ -156,6 +156,10 @@ const Examples& all() {
         {"gpuadm train run solver -f cluster.yaml --nodes 2 --mpi --image registry.lan/solver:1 -- mpirun "
          "./solver",
          "MPI"},
+        {"gpuadm train run eval -f cluster.yaml --image registry.lan/eval:1 --src . --include .env -- "
+         "python3 "
+         "eval.py",
+         "with a file that --src leaves out"},
         {"gpuadm train run -f cluster.yaml -f pytorchjob.yaml",
          "a PyTorchJob, MPIJob, TFJob, TrainJob or Job"}}},
       {"gpuadm train check",

@@ -32,7 +32,7 @@ Tree rounded(const std::optional<double>& value) {
 
 /// "2026-11-26T10:00:00Z"; empty if the time of the frame is invalid.
 std::string time_before(const std::string& time, double seconds) {
-  const auto end = seconds_of(time);
+  const auto end = base::parse_time(time);
   if (!end) return {};
   const auto since = std::chrono::duration<double>(*end - seconds);
   return base::iso8601(base::Time(std::chrono::duration_cast<base::Time::duration>(since)));

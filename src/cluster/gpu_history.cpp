@@ -33,15 +33,6 @@ std::string clock_of(double seconds) {
   return date_of(seconds).substr(11);
 }
 
-std::optional<int> digits(std::string_view text, std::size_t at, std::size_t count) {
-  int value = 0;
-  for (std::size_t i = at; i < at + count; ++i) {
-    if (text[i] < '0' || text[i] > '9') return std::nullopt;
-    value = value * 10 + (text[i] - '0');
-  }
-  return value;
-}
-
 /// The end of an axis: 1, 2 or 5 times a power of ten, at least `most`.
 double round_up(double most) {
   double end = 1;
@@ -52,26 +43,6 @@ double round_up(double most) {
 }
 
 }  // namespace
-
-std::optional<double> seconds_of(const std::string& time) {
-  if (time.size() < 20 || time[4] != '-' || time[7] != '-' || time[10] != 'T' || time[13] != ':' ||
-      time[16] != ':' || !time.ends_with('Z'))
-    return std::nullopt;
-  const auto year = digits(time, 0, 4), month = digits(time, 5, 2), day = digits(time, 8, 2),
-             hour = digits(time, 11, 2), minute = digits(time, 14, 2), second = digits(time, 17, 2);
-  if (!year || !month || !day || !hour || !minute || !second) return std::nullopt;
-  const std::chrono::year_month_day date{std::chrono::year(*year),
-                                         std::chrono::month(static_cast<unsigned>(*month)),
-                                         std::chrono::day(static_cast<unsigned>(*day))};
-  if (!date.ok() || *hour > 23 || *minute > 59 || *second > 60) return std::nullopt;
-  double fraction = 0;
-  if (time[19] == '.')
-    fraction = base::to_real("0" + time.substr(19, time.size() - 20)).value_or(0);
-  else if (time.size() != 20)
-    return std::nullopt;
-  const auto days = std::chrono::sys_days(date).time_since_epoch().count();
-  return static_cast<double>(days) * 86400 + *hour * 3600 + *minute * 60 + *second + fraction;
-}
 
 void GpuHistory::Point::merge(const Point& other) {
   for (std::size_t v = 0; v < values; ++v) {
@@ -144,7 +115,7 @@ void GpuHistory::add(Gpu& gpu, const TopGpu& top, double seconds) {
 }
 
 void GpuHistory::add(const TopFrame& frame) {
-  const auto seconds = seconds_of(frame.time);
+  const auto seconds = base::parse_time(frame.time);
   if (!seconds) return;
   if (frames_ == 0) {
     first_ = last_ = *seconds;

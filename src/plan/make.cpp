@@ -84,10 +84,9 @@ struct Maker {
     } else {
       const std::string text =
           file.content_from.empty() ? file.content : TRY(library.text(file.content_from));
-      contents = {{"",
-                   TRY(playbook::fill(text, action.variables, action.later,
-                                      file.content_from.empty() ? step.id : file.content_from)),
-                   std::nullopt}};
+      std::string filled = TRY(playbook::fill(text, action.variables, action.later,
+                                              file.content_from.empty() ? step.id : file.content_from));
+      contents = {{"", std::move(filled), std::nullopt}};
     }
     std::vector<Action> actions;
     for (playbook::Composed& composed : contents) actions.push_back(write(action, file, std::move(composed)));

@@ -108,8 +108,8 @@ class Surgery {
       if (i != 0 && wanted_[i].empty()) continue;
       const ContainerdPart& part = parts_[i];
       const std::string text = part.text.value_or(i == own_ ? begin_own() : "");
-      files.push_back({part.path, TRY(base::toml::set(text, wanted_[i], host + ":" + part.path)),
-                       part.text ? base::sha256(*part.text) : "absent"});
+      std::string changed = TRY(base::toml::set(text, wanted_[i], host + ":" + part.path));
+      files.push_back({part.path, std::move(changed), part.text ? base::sha256(*part.text) : "absent"});
     }
     // While the files are written one by one, each intermediate state must be valid for containerd.
     if (files.size() > 1 && !own_is_read_) std::ranges::rotate(files, files.begin() + 1);

@@ -85,8 +85,11 @@ using Does = std::variant<Shell, File, Wait, Upload>;
 Result<Does> does_of(const Tree& step, std::string_view source) {
   if (const Tree* shell = step.find("shell")) {
     TRY(known(*shell, source, {"check", "apply", "needs_reboot"}));
-    return Shell{TRY(needed_script(*shell, source, "check")), TRY(script(*shell, source, "apply")),
-                 TRY(script(*shell, source, "needs_reboot"))};
+    Shell result;
+    result.check = TRY(needed_script(*shell, source, "check"));
+    result.apply = TRY(script(*shell, source, "apply"));
+    result.needs_reboot = TRY(script(*shell, source, "needs_reboot"));
+    return result;
   }
   if (const Tree* file = step.find("file")) {
     TRY(known(*file, source, {"path", "mode", "template", "compose", "content", "restarts", "trial"}));
@@ -108,7 +111,10 @@ Result<Does> does_of(const Tree& step, std::string_view source) {
   }
   if (const Tree* wait = step.find("wait")) {
     TRY(known(*wait, source, {"check", "says"}));
-    return Wait{TRY(needed_script(*wait, source, "check")), TRY(word(*wait, source, "says", true))};
+    Wait result;
+    result.check = TRY(needed_script(*wait, source, "check"));
+    result.says = TRY(word(*wait, source, "says", true));
+    return result;
   }
   if (const Tree* upload = step.find("upload")) {
     TRY(known(*upload, source, {"kind", "check", "apply", "carried", "together"}));
@@ -123,8 +129,14 @@ Result<Does> does_of(const Tree& step, std::string_view source) {
       const Tree* value = upload->find(key);
       return value && value->as_bool().value_or(false);
     };
-    return Upload{kinds.at(kind), TRY(needed_script(*upload, source, "check")),
-                  TRY(needed_script(*upload, source, "apply")), is_set("carried"), is_set("together")};
+    Upload result{.kind = kinds.at(kind),
+                  .check = {},
+                  .apply = {},
+                  .carried = is_set("carried"),
+                  .together = is_set("together")};
+    result.check = TRY(needed_script(*upload, source, "check"));
+    result.apply = TRY(needed_script(*upload, source, "apply"));
+    return result;
   }
   return refuse(step, source, "a step requires one of 'shell', 'file', 'wait' and 'upload'");
 }

@@ -112,8 +112,9 @@ Result<Outcome> play(const ControlPlaneContext& context, const OneByOne& how, re
     TRY(are_still(context, fresh.census, how.hosts));
     return vital(fresh.census);
   };
-  return execute({context.assets, TRY(vital(context.survey.census)), how.hosts, how.consent, again},
-                 context.session, reporter, io);
+  plan::Plan first = TRY(vital(context.survey.census));
+  return execute({context.assets, std::move(first), how.hosts, how.consent, again}, context.session, reporter,
+                 io);
 }
 
 }  // namespace

@@ -53,11 +53,12 @@ PodTests::PodTests(const PodTestContext& context, report::Reporter& reporter, pl
 }
 
 Result<std::unique_ptr<PodTests>> PodTests::open(const PodTestContext& context, report::Reporter& reporter) {
-  std::unique_ptr<PodTests> pod_tests(new PodTests(context, reporter,
-                                                   TRY(playbook::Library::load(context.assets, "verify")),
-                                                   TRY(ProofImage::write(context.assets, context.folder))));
+  playbook::Library library = TRY(playbook::Library::load(context.assets, "verify"));
+  auto image = TRY(ProofImage::write(context.assets, context.folder));
+  std::string lock = TRY(context.assets.read("playbooks/lock.sh"));
+  std::unique_ptr<PodTests> pod_tests(new PodTests(context, reporter, std::move(library), std::move(image)));
   pod_tests->who_ = TRY(run::identity());
-  pod_tests->scripts_ = {pod_tests->library_.prelude(), TRY(context.assets.read("playbooks/lock.sh"))};
+  pod_tests->scripts_ = {pod_tests->library_.prelude(), std::move(lock)};
   TRY(run::lock(pod_tests->hosts_, context.fleet, reporter, pod_tests->scripts_, pod_tests->who_));
   pod_tests->open_ = true;
   pod_tests->next_heartbeat_ = base::Clock::now() + heartbeat_interval;

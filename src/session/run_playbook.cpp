@@ -278,8 +278,9 @@ Result<Outcome> run_playbook(const PlaybookRun& playbook_run, const Survey& surv
     return plan::make(playbook_run.cluster, playbook_run.decisions, census, playbook_run.library,
                       playbook_run.bundle, choice);
   };
+  plan::Plan first = TRY(plan_of(survey.census));
   Execution execution{playbook_run.assets,
-                      TRY(plan_of(survey.census)),
+                      std::move(first),
                       {},
                       playbook_run.consent,
                       {},
@@ -341,7 +342,8 @@ Result<Outcome> execute(const Execution& execution, const Session& session, repo
     notify(reporter, Did::finished, "nothing was changed");
     return Outcome::interrupted;
   }
-  const run::Scripts scripts{plan.prelude, TRY(execution.assets.read("playbooks/lock.sh"))};
+  const std::string lock = TRY(execution.assets.read("playbooks/lock.sh"));
+  const run::Scripts scripts{plan.prelude, lock};
   TRY(run::lock(execution.hosts, fleet, reporter, scripts, who));
   notify(reporter, Did::started, "");
   std::string own_host;

@@ -94,9 +94,9 @@ transport::Command for_status(transport::Command command) {
 
 Result<StatusSurvey> survey_cluster(const spec::Cluster& cluster, transport::Fleet& fleet,
                                     const assets::Store& assets) {
-  return Surveyor(cluster, fleet, for_status(TRY(probe_command(assets))),
-                  for_status(TRY(view_command(assets))))
-      .take();
+  auto probe = for_status(TRY(probe_command(assets)));
+  auto view = for_status(TRY(view_command(assets)));
+  return Surveyor(cluster, fleet, std::move(probe), std::move(view)).take();
 }
 
 }  // namespace session

@@ -163,9 +163,9 @@ class Watch {
 
 Result<> watch(Recording& recording, transport::Fleet& fleet, const assets::Store& assets,
                const Watcher& watcher) {
-  return Watch(recording, fleet, watcher, TRY(probe_command(assets, watcher.reasons)),
-               TRY(view_command(assets)))
-      .run();
+  auto probe = TRY(probe_command(assets, watcher.reasons));
+  auto view = TRY(view_command(assets));
+  return Watch(recording, fleet, watcher, std::move(probe), std::move(view)).run();
 }
 
 }  // namespace session

@@ -1,6 +1,7 @@
 #include "spec/patches.hpp"
 
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/base/yaml.hpp"
 #include "gpuadm/spec/cluster.hpp"
 
 #include <fmt/format.h>
@@ -17,6 +18,21 @@ bool is_argument(const Tree& item) {
   return name && name->is_scalar() && !name->text().empty() && value && value->is_scalar();
 }
 
+/// Programs that read these files may type plain scalars by YAML 1.1, and gpuadm by 1.2.
+void judge_scalars(const Tree& tree, const std::string& key, base::Problems& problems) {
+  for (const auto& [name, value] : tree.entries())
+    judge_scalars(value, key + "." + base::printable(name, 100), problems);
+  for (const Tree& item : tree.items()) judge_scalars(item, key + "[]", problems);
+  if (tree.written.empty()) return;
+  const auto other = base::yaml::kubernetes_scalar(tree.written);
+  if (other && (*other == tree || (other->as_real() && other->as_real() == tree.as_real()))) return;
+  const std::string shown = base::printable(tree.written, 100);
+  problems.add(tree.mark,
+               other ? fmt::format("{}: Kubernetes reads {} as {}: write {}, or quote it", key, shown,
+                                   base::printable(other->text(), 100), base::printable(other->text(), 100))
+                     : fmt::format("{}: Kubernetes does not read the number {}", key, shown));
+}
+
 }  // namespace
 
 const std::vector<std::vector<std::string>>& extra_args_paths() {
@@ -28,6 +44,7 @@ const std::vector<std::vector<std::string>>& extra_args_paths() {
 }
 
 void judge_patches(const Tree& file, base::Problems& problems) {
+  if (const Tree* patches = file.find("patches")) judge_scalars(*patches, "patches", problems);
   for (const std::vector<std::string>& place : extra_args_paths()) {
     std::vector<std::string> path = {"patches", "clusterConfiguration"};
     path.insert(path.end(), place.begin(), place.end());

@@ -1,5 +1,6 @@
 #include "gpuadm/spec/storage.hpp"
 
+#include "gpuadm/base/digest.hpp"
 #include "gpuadm/base/network.hpp"
 #include "gpuadm/base/text.hpp"
 
@@ -8,16 +9,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 
 namespace spec {
 
 namespace {
 
-bool is_base64(std::string_view text) {
-  return text.size() >= 16 && text.size() <= 400 && std::ranges::all_of(text, [](char c) {
-           return std::isalnum(static_cast<unsigned char>(c)) || c == '+' || c == '/' || c == '=';
-         });
+/// Ceph's keys are 28 bytes in base64; other lengths are possible.
+bool is_key(std::string_view text) {
+  return text.size() >= 16 && text.size() <= 400 && base::from_base64(text);
 }
 
 }  // namespace
@@ -84,10 +83,10 @@ Result<std::string> ceph_key_in(std::string_view text, const std::string& source
   for (const std::string_view line : base::lines(text)) {
     const std::string_view plain = base::trim(line);
     const std::size_t equals = plain.find('=');
-    if (is_base64(plain)) keys.emplace_back(plain);
+    if (is_key(plain)) keys.emplace_back(plain);
     if (equals == std::string_view::npos || base::trim(plain.substr(0, equals)) != "key") continue;
     const std::string_view value = base::trim(plain.substr(equals + 1));
-    if (is_base64(value)) keys.emplace_back(value);
+    if (is_key(value)) keys.emplace_back(value);
   }
   if (keys.size() == 1) return std::move(keys.front());
   return base::fail(

@@ -1,10 +1,10 @@
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/base/time.hpp"
 #include "gpuadm/workload/addon.hpp"
 #include "gpuadm/workload/notebook.hpp"
 #include "gpuadm/workload/objects.hpp"
 #include "gpuadm/workload/state.hpp"
-#include "gpuadm/workload/train_check.hpp"
 
 #include <fmt/format.h>
 
@@ -148,7 +148,7 @@ void see_jobs(const Group& group, WorkloadRow& row) {
 void see_age(const Group& group, WorkloadRow& row) {
   for (const auto* objects : {&group.deployments, &group.jobs, &group.claims, &group.pods})
     for (const Tree& object : *objects) {
-      const double made = seconds_of(cell_at(object, {"metadata", "creationTimestamp"})).value_or(0);
+      const double made = base::parse_time(cell_at(object, {"metadata", "creationTimestamp"})).value_or(0);
       if (made > 0 && (row.created == 0 || made < row.created)) row.created = made;
     }
 }

@@ -1,6 +1,7 @@
 #include "gpuadm/workload/train_check.hpp"
 
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/base/time.hpp"
 #include "gpuadm/workload/gpus.hpp"
 
 #include "workload/train_rank.hpp"
@@ -8,7 +9,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -269,7 +269,7 @@ class Checks {
     bool some = false;
     for (const Tree& lease : *in_.leases) {
       const std::string node = text_at(lease, {"metadata", "name"});
-      const auto renewed = seconds_of(text_at(lease, {"spec", "renewTime"}));
+      const auto renewed = base::parse_time(text_at(lease, {"spec", "renewTime"}));
       const bool used = std::ranges::any_of(usable(), [&](const auto* one) { return one->name == node; });
       if (!used || !renewed) continue;
       some = true;
@@ -294,25 +294,6 @@ class Checks {
 };
 
 }  // namespace
-
-std::optional<double> seconds_of(std::string_view time) {
-  // 2026-11-26T11:40:07.123456Z
-  if (time.size() < 20 || time[4] != '-' || time[7] != '-' || time[10] != 'T' || time.back() != 'Z')
-    return std::nullopt;
-  const auto part = [&](std::size_t from, std::size_t count) {
-    return base::to_int(time.substr(from, count));
-  };
-  const auto year = part(0, 4), month = part(5, 2), day = part(8, 2), hour = part(11, 2),
-             minute = part(14, 2);
-  const auto second = base::to_real(time.substr(17, time.size() - 18));
-  if (!year || !month || !day || !hour || !minute || !second) return std::nullopt;
-  const std::chrono::year_month_day date{std::chrono::year(static_cast<int>(*year)),
-                                         std::chrono::month(static_cast<unsigned>(*month)),
-                                         std::chrono::day(static_cast<unsigned>(*day))};
-  if (!date.ok()) return std::nullopt;
-  const auto days = std::chrono::sys_days(date).time_since_epoch().count();
-  return static_cast<double>(days * 86400LL + *hour * 3600 + *minute * 60) + *second;
-}
 
 std::span<const TrainCheckRow> train_checks() {
   return rows;

@@ -16,7 +16,7 @@ complains "use keyFile"
 hides abcdef
 exits 2 gpuadm storage add team cephfs --monitors 10.0.0.1 --ceph-user ml
 complains "--key-file"
-printf 'AQDLvb1nAAAAABAA0000000000000000000000==\n' >key
+printf 'AQDLvb1nAAAAABAA000000000000000000000w==\n' >key
 chmod 0644 key
 exits 2 gpuadm storage add team cephfs --monitors 10.0.0.1 --ceph-user ml --key-file key
 complains "keyFile"

@@ -127,14 +127,6 @@ TEST_CASE("a line that is not a frame is refused with its place") {
   }
 }
 
-TEST_CASE("times are read as they are written") {
-  CHECK(cluster::seconds_of("1970-01-01T00:01:40.500Z") == 100.5);
-  CHECK(cluster::seconds_of("2026-11-26T10:00:00Z") == cluster::seconds_of("2026-11-26T10:00:00.000Z"));
-  for (const char* time : {"", "2026-11-26", "2026-13-26T10:00:00Z", "2026-11-26T25:00:00Z",
-                           "2026-11-26 10:00:00Z", "2026-11-26T10:00:00+", "2026-11-2xT10:00:00Z"})
-    CHECK(!cluster::seconds_of(time));
-}
-
 TEST_CASE("a history has a point for each interval, and a gap where nothing was read") {
   GpuHistory history;
   history.add(at(time_of(0), {gpu("a", 0, 10)}));

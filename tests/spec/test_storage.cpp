@@ -104,7 +104,7 @@ TEST_CASE("storage: the command line's values are validated like those of a file
 }
 
 TEST_CASE("storage: the key of CephFS is read from a line or from a keyring, and is in no message") {
-  const std::string key = "AQDLvb1nAAAAABAA0000000000000000000000==";
+  const std::string key = "AQDLvb1nAAAAABAA000000000000000000000w==";
   CHECK(spec::ceph_key_in(key + "\n", "f").value() == key);
   CHECK(spec::ceph_key_in("[client.ml]\n\tkey = " + key + "\n\tcaps mds = \"allow rw\"\n", "f").value() ==
         key);
@@ -117,6 +117,6 @@ TEST_CASE("storage: the key of CephFS is read from a line or from a keyring, and
 TEST_CASE("storage: its key is not part of a cluster file") {
   spec::Storage storage;
   storage.kind = spec::StorageKind::cephfs;
-  storage.key = base::Secret("AQDLvb1nAAAAABAA0000000000000000000000==");
+  storage.key = base::Secret("AQDLvb1nAAAAABAA000000000000000000000w==");
   CHECK(base::yaml::write(spec::to_tree(storage)).find("AQDL") == std::string::npos);
 }

@@ -1,4 +1,5 @@
 #include "gpuadm/base/json.hpp"
+#include "gpuadm/base/time.hpp"
 #include "gpuadm/base/yaml.hpp"
 #include "gpuadm/workload/train_check.hpp"
 
@@ -247,7 +248,7 @@ TEST_CASE("a rank on a node that does not report is unreachable") {
 TEST_CASE("each check of a training job finds its fault") {
   const workload::TrainJob job = two_ranks();
   facts::ClusterFacts cluster;
-  cluster.clock = *workload::seconds_of("2026-11-26T12:00:00Z");
+  cluster.clock = *base::parse_time("2026-11-26T12:00:00Z");
   facts::Node one, two;
   one.name = "gpu1";
   two.name = "gpu2";

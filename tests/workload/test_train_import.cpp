@@ -1,4 +1,5 @@
 #include "gpuadm/base/files.hpp"
+#include "gpuadm/base/json.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/yaml.hpp"
 #include "gpuadm/workload/train_import.hpp"
@@ -27,7 +28,7 @@ workload::TrainContext context_for(const workload::TrainJob& job) {
 std::string outcome_of(const fs::path& manifest) {
   const auto text = base::read_file(manifest);
   REQUIRE(text);
-  const auto document = base::yaml::read(*text, "manifest.yaml");
+  const auto document = base::yaml::read(*text, "manifest.yaml", base::yaml::Dialect::kubernetes);
   REQUIRE(document);
   const auto import = workload::import_train(*document, "manifest.yaml");
   if (!import) return "error: " + import.error().what + "\n";
@@ -67,4 +68,30 @@ TEST_CASE("another kind of manifest is refused with the kinds that can be import
   REQUIRE(!import);
   CHECK(import.error().what == "d.yaml: not a training job: kind Deployment, apiVersion apps/v1");
   CHECK(import.error().hint.find("PyTorchJob") != std::string::npos);
+}
+
+TEST_CASE("the mode of a file in a manifest is the same in the preview and in what is sent") {
+  const auto document = base::yaml::read(
+      "apiVersion: batch/v1\nkind: Job\nmetadata: { name: mnist }\nspec:\n  completions: 1\n  parallelism: "
+      "1\n"
+      "  template:\n    spec:\n      restartPolicy: Never\n      containers: [{ name: a, image: b, command: "
+      "[c] }]\n"
+      "      volumes:\n        - { name: key, secret: { secretName: key, defaultMode: 0400 } }\n"
+      "        - { name: files, configMap: { name: files, items: [{ key: a, path: a, mode: 0755 }] } }\n",
+      "job.yaml", base::yaml::Dialect::kubernetes);
+  REQUIRE_MESSAGE(document, document.error().what);
+  const auto import = workload::import_train(*document, "job.yaml");
+  REQUIRE_MESSAGE(import, import.error().what);
+  REQUIRE_MESSAGE(import->problems.empty(), import->problems.front());
+  const auto objects = workload::objects_of(import->job, context_for(import->job));
+  REQUIRE(objects);
+  std::string shown, sent;
+  for (const base::Tree& object : objects->others) {
+    shown += base::yaml::write(object);
+    sent += base::json::write(object, 0);
+  }
+  CHECK(shown.find("defaultMode: 256") != std::string::npos);
+  CHECK(sent.find("\"defaultMode\":256") != std::string::npos);
+  CHECK(shown.find("mode: 493") != std::string::npos);
+  CHECK(sent.find("\"mode\":493") != std::string::npos);
 }

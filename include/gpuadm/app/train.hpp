@@ -26,7 +26,8 @@ struct TrainRunOptions {
   std::string size;                      ///< of a new claim; empty: none
   std::vector<std::string> resources;    ///< "rdma/hca=1"
   std::string cpus, memory, shm;
-  std::filesystem::path source;  ///< a folder that every rank gets; empty: none
+  std::filesystem::path source;      ///< a folder that every rank gets; empty: none
+  std::vector<std::string> include;  ///< patterns of what is copied although it is left out by its name
   TrainFramework framework = TrainFramework::plain;
   bool pack = false;    ///< several ranks on one node
   int port = 0;         ///< of the rendezvous; 0: the default

@@ -50,7 +50,9 @@ T take(Result<T>& result) {
 
 }  // namespace base
 
-/// The value of a Result, or return its error from the enclosing function. May be nested.
+/// The value of a Result, or return its error from the enclosing function. May be nested. Not after a comma
+/// in braces, nor in `new`: g++ 12 does not destroy what was built before
+/// (tests/rules/try-is-not-in-braces.sh).
 #define TRY(expr) BASE_TRY_NAMED(expr, __COUNTER__)
 #define BASE_TRY_NAMED(expr, number) BASE_TRY_AS(expr, number)
 #define BASE_TRY_AS(expr, number)                                               \

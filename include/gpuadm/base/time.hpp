@@ -1,7 +1,9 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <string>
+#include <string_view>
 
 namespace base {
 
@@ -14,6 +16,10 @@ using Time = std::chrono::system_clock::time_point;  ///< for reports
 }
 /// 2026-08-22T10:00:00.123Z
 [[nodiscard]] std::string iso8601(Time time);
+/// A time of RFC 3339 in seconds since 1970, with its fraction and its offset from UTC: what iso8601,
+/// Kubernetes, Go and systemd write. Nothing: it is another form, or a date or an hour that does not exist. A
+/// leap second counts as the next second.
+[[nodiscard]] std::optional<double> parse_time(std::string_view text);
 /// 20260822T100000Z, for file names.
 [[nodiscard]] std::string stamp(Time time);
 

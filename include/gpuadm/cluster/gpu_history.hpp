@@ -62,7 +62,4 @@ class GpuHistory {
   std::size_t frames_ = 0;
 };
 
-/// Seconds since 1970 of base::iso8601's form; nothing if it is invalid.
-[[nodiscard]] std::optional<double> seconds_of(const std::string& time);
-
 }  // namespace cluster

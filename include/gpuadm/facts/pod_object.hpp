@@ -18,9 +18,6 @@ using Amounts = std::map<std::string, double>;
 /// The amount of a quantity in the notation of Kubernetes, "500m", "2Gi", "4"; nothing: it is not a quantity.
 [[nodiscard]] std::optional<double> parse_quantity(std::string_view text);
 
-/// "2026-11-21T15:58:11Z" in seconds since 1970; nothing: it is not a time.
-[[nodiscard]] std::optional<double> parse_time(std::string_view text);
-
 /// A state of a container; `kind` is "waiting", "running", "terminated", or empty.
 struct ContainerState {
   std::string kind, reason, message;

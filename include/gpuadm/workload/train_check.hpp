@@ -36,7 +36,4 @@ struct TrainCheckRow {
 /// Results of the checks `train.*`, passed ones included. Blockers: the job cannot run now.
 [[nodiscard]] std::vector<report::Finding> examine_train(const TrainCheckInputs& inputs);
 
-/// RFC 3339 in UTC as seconds since 1970, with fractions. Nothing: not such a time.
-[[nodiscard]] std::optional<double> seconds_of(std::string_view time);
-
 }  // namespace workload

@@ -34,8 +34,8 @@ bool has_cluster(const Result<facts::Facts>& facts) {
 
 /// Reads the cluster from control-plane nodes, until one lists the nodes.
 Result<> ask_planes(cluster::Found& found, transport::Fleet& fleet, const assets::Store& assets) {
-  const transport::Command made{.label = "read how the cluster was created",
-                                .script = TRY(session::reading_script(assets, "playbooks/adopt.sh"))};
+  const std::string script = TRY(session::reading_script(assets, "playbooks/adopt.sh"));
+  const transport::Command made{.label = "read how the cluster was created", .script = script};
   for (const spec::Host& host : found.asked.hosts) {
     if (!has_cluster(found.census.at(host.name))) continue;
     auto view = facts::parse_cluster(TRY(output_of(fleet, host.name, TRY(session::view_command(assets)))));

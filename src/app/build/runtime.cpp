@@ -153,13 +153,9 @@ Result<Outcome> runtime_preview(const RuntimePreviewOptions& options, Io& io) {
   TRY(session::resolve_environment(cluster, assets));
   const facts::Facts facts = TRY(imagined(options, *engine));
   const spec::Decisions decisions;
-  const playbook::Context context{cluster,
-                                  decisions,
-                                  cluster.hosts.front(),
-                                  facts,
-                                  library.catalog(),
-                                  nullptr,
-                                  TRY(kubernetes_of(options, *engine, cluster, library.catalog()))};
+  const auto kubernetes = TRY(kubernetes_of(options, *engine, cluster, library.catalog()));
+  const playbook::Context context{cluster, decisions, cluster.hosts.front(), facts, library.catalog(),
+                                  nullptr, kubernetes};
   const auto composed = playbook::compose(engine->composer, context);
   const auto effective =
       composed ? playbook::effective(context, *composed) : Result<Tree>(std::unexpected(composed.error()));

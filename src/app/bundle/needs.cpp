@@ -197,18 +197,17 @@ Result<Sources> read_sources(const assets::Store& store, const playbook::Catalog
   if (!files || !images)
     return base::fail(Fault::spec, fmt::format("{}: needs files and images", sources_file));
   for (const Tree& row : files->items()) {
-    SourceFile file{.part = text_at(row, {"part"}),
-                    .url = TRY(filled(row, "url")),
-                    .sum = TRY(filled(row, "sum")),
-                    .index = TRY(filled(row, "index")),
-                    .key = TRY(filled(row, "key")),
-                    .fingerprints = TRY(filled(row, "fingerprints")),
-                    .content = {},
-                    .target = text_at(row, {"target"}),
-                    .mode = row.find("mode") ? text_at(row, {"mode"}) : "0755",
-                    .os = text_at(row, {"os"}),
-                    .kind = TRY(kind_of(text_at(row, {"kind"}))),
-                    .members = {}};
+    SourceFile file;
+    file.part = text_at(row, {"part"});
+    file.target = text_at(row, {"target"});
+    file.mode = row.find("mode") ? text_at(row, {"mode"}) : "0755";
+    file.os = text_at(row, {"os"});
+    file.kind = TRY(kind_of(text_at(row, {"kind"})));
+    file.url = TRY(filled(row, "url"));
+    file.sum = TRY(filled(row, "sum"));
+    file.index = TRY(filled(row, "index"));
+    file.key = TRY(filled(row, "key"));
+    file.fingerprints = TRY(filled(row, "fingerprints"));
     if (row.find("template")) file.content = TRY(store.read(text_at(row, {"template"})));
     if (const Tree* members = row.find("members"))
       for (const auto& [name, target] : members->entries()) file.members[name] = target.text();
@@ -216,14 +215,21 @@ Result<Sources> read_sources(const assets::Store& store, const playbook::Catalog
     sources.files.push_back(std::move(file));
   }
   for (const Tree& row : images->items()) {
-    sources.images.push_back({text_at(row, {"part"}), TRY(filled(row, "name"))});
-    sources.parts.insert(sources.images.back().part);
+    SourceImage image{.part = text_at(row, {"part"}), .name = {}};
+    image.name = TRY(filled(row, "name"));
+    sources.parts.insert(image.part);
+    sources.images.push_back(std::move(image));
   }
+  const auto add_image = [&](const char* part, const std::string& key) -> Result<> {
+    std::string name = TRY(fill(key, words, catalog, kubernetes));
+    sources.images.push_back({part, std::move(name)});
+    return {};
+  };
   for (const std::string_view key : base::words(spec::row_of(needs.cluster.network.plugin).images))
-    sources.images.push_back({"network", TRY(fill(fmt::format("{{{}}}", key), words, catalog, kubernetes))});
+    TRY(add_image("network", fmt::format("{{{}}}", key)));
   if (spec::find_default_class(needs.cluster))
     for (const char* key : {"{local_path_image}", "{local_path_helper_image}"})
-      sources.images.push_back({"local-path", TRY(fill(key, words, catalog, kubernetes))});
+      TRY(add_image("local-path", key));
   sources.parts.insert({"coredns", "driver", "local-path", "network", "programs"});
   return sources;
 }

@@ -58,10 +58,9 @@ Result<> check_output(const std::filesystem::path& output) {
 }
 
 Result<bundle::Fetcher> open_fetcher(const BundleSource& source, const spec::Cluster& cluster, Io& io) {
-  bundle::Source from{.place = source.place.empty() ? "public" : source.place,
-                      .registries = {},
-                      .logins = TRY(read_logins(source.logins)),
-                      .proxy = {}};
+  bundle::Source from{
+      .place = source.place.empty() ? "public" : source.place, .registries = {}, .logins = {}, .proxy = {}};
+  from.logins = TRY(read_logins(source.logins));
   if (source.place.empty()) from.registries = cluster.mirrors.registries;
   if (!environment_names_a_proxy())
     from.proxy = {cluster.proxy.http, cluster.proxy.https, cluster.proxy.no_proxy, cluster.proxy.login};
@@ -94,9 +93,8 @@ Result<bundle::Fetcher> open_fetcher(const BundleSource& source, const spec::Clu
 
 Result<bundle::BundleFile> fetch_image(bundle::Fetcher& fetcher, const std::string& name,
                                        const std::string& architecture) {
-  bundle::BundleFile image{.path = {},
-                           .kind = bundle::BundleKind::image,
-                           .name = base::full_name(TRY(base::parse_image_reference(name)))};
+  const base::ImageReference reference = TRY(base::parse_image_reference(name));
+  bundle::BundleFile image{.path = {}, .kind = bundle::BundleKind::image, .name = base::full_name(reference)};
   image.parts = TRY(fetcher.image(name, architecture));
   const bundle::BundlePart sum = TRY(bundle::sum_of_image(
       image.name, image.parts, [&](const std::string& sha256) { return fetcher.path_of(sha256); }));

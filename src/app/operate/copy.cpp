@@ -68,12 +68,9 @@ Result<Outcome> copy(const CopyOptions& options, Io& io) {
   const spec::Cluster cluster = TRY(session::read_cluster(options.hosts, options.common.connection));
   const session::Session session =
       TRY(session::Session::open(cluster, options.common.connection, options.consent, io));
+  const std::string depot = TRY(assets.read("playbooks/depot.sh"));
   session::Execution execution{
-      assets,
-      plan_of(freight, cluster.hosts, prelude, TRY(assets.read("playbooks/depot.sh"))),
-      {},
-      options.consent,
-      {}};
+      assets, plan_of(freight, cluster.hosts, prelude, depot), {}, options.consent, {}};
   for (const spec::Host& host : cluster.hosts) execution.hosts.push_back(host.name);
   return session::with_reporter(session.folder, options.format, io, [&](report::Reporter& reporter) {
     return session::execute(execution, session, reporter, io);

@@ -125,7 +125,8 @@ Result<Outcome> change_gpus_of(const std::string& host, const spec::Cluster& clu
     keep_host(plan, host);
     return plan;
   };
-  session::Execution execution{assets, TRY(plan_of(survey.census)), {}, consent, {}};
+  plan::Plan first = TRY(plan_of(survey.census));
+  session::Execution execution{assets, std::move(first), {}, consent, {}};
   execution.hosts = hosts_of(execution.plan);
   execution.again = [&](const auto&) -> Result<plan::Plan> {
     return plan_of(TRY(session.survey_all(assets)).census);

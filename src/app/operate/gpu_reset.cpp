@@ -217,11 +217,8 @@ Result<Outcome> gpu_reset(const GpuResetOptions& options, Io& io) {
       return std::unexpected(*obstacle);
     holders = TRY(read_holders(cluster, survey, view, target, *session.fleet, assets));
   }
-  session::Execution execution{assets,
-                               TRY(make_plan(cluster, survey.census, library, target, holders, options)),
-                               {},
-                               options.consent,
-                               {}};
+  plan::Plan first = TRY(make_plan(cluster, survey.census, library, target, holders, options));
+  session::Execution execution{assets, std::move(first), {}, options.consent, {}};
   for (const auto& [name, facts] : survey.census) execution.hosts.push_back(name);
   // First after the hosts are locked; then after the reset.
   bool locked = false;

@@ -195,7 +195,8 @@ Result<Outcome> carry_out(const RemoveOptions& options, const Parting& parting, 
     for (plan::Stage& stage : TRY(hosts_teardown.plan(lost)).stages) plan.stages.push_back(std::move(stage));
     return plan;
   };
-  session::Execution execution{assets, TRY(whole({})), hosts_teardown.hosts(), options.consent,
+  plan::Plan steps = TRY(whole({}));
+  session::Execution execution{assets, std::move(steps), hosts_teardown.hosts(), options.consent,
                                [&](const session::Unread& unread) { return whole(unread.lost); }};
   for (const spec::Host& host : parting.cluster.hosts) execution.hosts.push_back(host.name);
   report_kept(reporter, hosts_teardown.undo_plans());

@@ -37,8 +37,9 @@ Result<> check_workloads(const std::vector<std::string>& hosts, const ResetOptio
 Result<Outcome> teardown(Teardown& hosts_teardown, const assets::Store& assets, const ResetOptions& options,
                          const session::Session& session, std::vector<std::string>& changed,
                          report::Reporter& reporter, Io& io) {
+  plan::Plan plan = TRY(hosts_teardown.plan());
   session::Execution execution{
-      assets, TRY(hosts_teardown.plan()), hosts_teardown.hosts(), options.consent,
+      assets, std::move(plan), hosts_teardown.hosts(), options.consent,
       [&hosts_teardown](const session::Unread& unread) { return hosts_teardown.plan(unread.lost); }};
   TRY(check_workloads(hosts_teardown.nodes(), options, assets, session, reporter));
   report_kept(reporter, hosts_teardown.undo_plans());

@@ -50,10 +50,11 @@ Result<plan::Plan> reset_steps(spec::Cluster cluster, Spared spared, const asset
   const playbook::Library library = TRY(playbook::Library::load(assets, "reset"));
   facts::Census census;
   for (const spec::Host& host : cluster.hosts) census.emplace(host.name, facts::Facts{});
+  const std::string leaving = TRY(machines(cluster, fleet, assets));
   const plan::Choice choice{{},
                             {},
                             {},
-                            {{"leaving_machines", TRY(machines(cluster, fleet, assets))},
+                            {{"leaving_machines", leaving},
                              {"leave_unread", spared.left    ? "left"
                                               : spared.force ? "say"
                                                              : "refuse"}}};

@@ -67,7 +67,8 @@ class TakeBack {
 Result<Outcome> take_back(TakeBack& back, const assets::Store& assets, const UndoOptions& options,
                           const session::Session& session, std::vector<std::string>& changed,
                           report::Reporter& reporter, Io& io) {
-  session::Execution execution{assets, TRY(back.plan()), {}, options.consent, {}};
+  plan::Plan plan = TRY(back.plan());
+  session::Execution execution{assets, std::move(plan), {}, options.consent, {}};
   execution.again = [&](const session::Unread& unread) { return back.plan(unread.lost); };
   for (const auto& [host, way] : back.undo_plans)
     if (!way.stages.empty()) execution.hosts.push_back(host);

@@ -16,7 +16,8 @@ using base::Tree;
 
 Result<std::unique_ptr<ReachedCluster>> ReachedCluster::open(const Hosts& hosts, const Common& common,
                                                              session::Access access, Io& io) {
-  std::unique_ptr<ReachedCluster> reached(new ReachedCluster(TRY(assets::Store::open(common.assets))));
+  assets::Store store = TRY(assets::Store::open(common.assets));
+  std::unique_ptr<ReachedCluster> reached(new ReachedCluster(std::move(store)));
   reached->cluster_ = TRY(session::read_cluster(hosts, common.connection));
   reached->connections_ = TRY(session::Connections::open(reached->cluster_, common.connection, io));
   reached->fleet_ = reached->connections_->fleet(access);

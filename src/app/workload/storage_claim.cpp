@@ -119,7 +119,8 @@ void show(const StorageClaimOptions& options, const ClaimPlan& plan, const Claim
 
 Result<ClaimPlan> plan_claim(const spec::Cluster& cluster, const spec::Storage& storage,
                              workload::StorageClaim claim, session::ClusterClient& client) {
-  ClaimPlan plan{storage, std::move(claim), TRY(host_with(storage, cluster, client)), {}};
+  std::string host = TRY(host_with(storage, cluster, client));
+  ClaimPlan plan{storage, std::move(claim), std::move(host), {}};
   plan.node = TRY(node_with(storage, cluster, client));
   return plan;
 }

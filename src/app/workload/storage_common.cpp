@@ -48,7 +48,8 @@ Result<plan::Plan> with_stored_file(plan::Plan plan, const std::optional<spec::C
 }
 
 Result<Outcome> execute(const StorageRun& run, const PlanOf& plan_of, Io& io) {
-  session::Execution execution{run.assets, TRY(plan_of(run.survey.census)), {}, run.consent, {}};
+  plan::Plan first = TRY(plan_of(run.survey.census));
+  session::Execution execution{run.assets, std::move(first), {}, run.consent, {}};
   for (const spec::Host& host : run.cluster.hosts) execution.hosts.push_back(host.name);
   execution.again = [&](const auto&) -> Result<plan::Plan> {
     return plan_of(TRY(run.session.survey_all(run.assets)).census);

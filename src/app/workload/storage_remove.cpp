@@ -151,7 +151,8 @@ Result<RemovalFromFile> change_of_file(const StorageRemoveOptions& options, cons
                                        Io& io) {
   if (options.hosts.file.empty()) return RemovalFromFile{};
   const std::string source = options.hosts.file.string();
-  RemovalFromFile change{before, TRY(spec::without_storage(before, source, options.name))};
+  RemovalFromFile change{.before = before, .after = {}};
+  change.after = TRY(spec::without_storage(before, source, options.name));
   if (options.format == Format::text)
     io.out(base::printable(base::unified_diff(change.before, change.after, source, source), 1u << 20));
   return change;

@@ -109,8 +109,9 @@ Finding not_started(const base::Error& error) {
 
 Result<std::vector<Finding>> run_all_reduce(TrainSession& opened, const TrainJob& job, const TrainView& view,
                                             std::chrono::seconds wait, Io& io) {
-  const workload::AllReduceScripts scripts{TRY(opened.assets.read("playbooks/workload/all-reduce.sh")),
-                                           TRY(opened.assets.read("playbooks/workload/all-reduce.py"))};
+  const std::string shell = TRY(opened.assets.read("playbooks/workload/all-reduce.sh"));
+  const std::string python = TRY(opened.assets.read("playbooks/workload/all-reduce.py"));
+  const workload::AllReduceScripts scripts{shell, python};
   const auto most = static_cast<int>((wait + limit).count());
   const auto test = workload::all_reduce_job(job, scripts, most, most);
   if (!test) return one(all_reduce_finding(Verdict::skip, Severity::note, "the job has one process"));

@@ -33,7 +33,8 @@ Result<Files> read_files(const std::vector<std::filesystem::path>& paths) {
   Files files;
   for (const std::filesystem::path& path : paths) {
     const std::string text = TRY(base::read_file(path, largest_manifest));
-    std::vector<Tree> documents = TRY(base::yaml::read_all(text, path.string()));
+    std::vector<Tree> documents =
+        TRY(base::yaml::read_all(text, path.string(), base::yaml::Dialect::kubernetes));
     std::erase_if(documents, [](const Tree& document) { return document.is_null(); });
     const Tree* kind = documents.empty() ? nullptr : documents.front().find("kind");
     if (!kind || kind->text() == "GpuCluster") {
@@ -281,7 +282,13 @@ Result<TrainRequest> read_train_request(const TrainRunOptions& options) {
   if (options.port > 0) job.port = options.port;
   if (options.processes > 0) job.processes = options.processes;
   if (!options.timeout.empty()) job.timeout = TRY(session::seconds_in("--time-limit", options.timeout));
-  if (!options.source.empty()) job.source = TRY(read_source(options.source));
+  if (options.source.empty() && !options.include.empty())
+    return base::fail(Fault::usage, "--include: not without --src", "add --src DIR");
+  if (!options.source.empty()) {
+    SourceFolder source = TRY(read_source(options.source, options.include));
+    job.source = std::move(source.files);
+    if (!source.note.empty()) request.notes.push_back(std::move(source.note));
+  }
   TRY(workload::check_mounts(job));
   return request;
 }

@@ -17,12 +17,10 @@ using workload::RankState;
 
 Result<std::unique_ptr<TrainSession>> open_train_session(const Common& common, const Hosts& hosts,
                                                          session::Access access, Io& io) {
+  spec::Cluster cluster = TRY(session::read_cluster(hosts, common.connection));
+  assets::Store assets = TRY(assets::Store::open(common.assets));
   auto opened =
-      std::make_unique<TrainSession>(TrainSession{TRY(session::read_cluster(hosts, common.connection)),
-                                                  TRY(assets::Store::open(common.assets)),
-                                                  {},
-                                                  {},
-                                                  {}});
+      std::make_unique<TrainSession>(TrainSession{std::move(cluster), std::move(assets), {}, {}, {}});
   opened->connections = TRY(session::Connections::open(opened->cluster, common.connection, io));
   opened->fleet = opened->connections->fleet(access);
   opened->client = TRY(session::ClusterClient::open(opened->cluster, *opened->fleet, opened->assets));

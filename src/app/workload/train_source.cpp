@@ -2,12 +2,14 @@
 #include "gpuadm/base/files.hpp"
 #include "gpuadm/base/text.hpp"
 
+#include "app/workload/source_names.hpp"
 #include "app/workload/train_options.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <map>
+#include <set>
 
 namespace app {
 
@@ -20,13 +22,58 @@ using workload::SourceFile;
 /// A ConfigMap holds 1 MiB with its metadata (kubernetes pkg/apis/core/validation); a Job lists each file.
 constexpr std::size_t largest = 900u << 10, most_files = 1000;
 
-constexpr std::array left_out = {
-    ".git",        ".hg",           ".svn",        "__pycache__", ".venv", "venv", ".ipynb_checkpoints",
-    ".mypy_cache", ".pytest_cache", ".ruff_cache", "node_modules"};
+/// More names are counted.
+constexpr std::size_t most_shown = 5;
 
-bool is_left_out(const fs::path& name) {
-  return std::ranges::find(left_out, name.string()) != left_out.end() || name.extension() == ".pyc";
-}
+/// What is left out of the source folder.
+class LeftOut {
+ public:
+  explicit LeftOut(const std::vector<std::string>& include) : include_(include), used_(include.size()) {}
+
+  /// Whether --include names it.
+  [[nodiscard]] bool is_included(const fs::path& relative) {
+    const int place = find_pattern(include_, relative);
+    if (place < 0) return false;
+    used_[static_cast<std::size_t>(place)] = true;
+    return true;
+  }
+  void add(const fs::path& relative, std::string_view why) {
+    // Caches have the same name in many folders.
+    const std::string name = why == "cache" ? relative.filename().string() : relative.string();
+    names_[std::string(why)].insert(name);
+  }
+  /// A pattern that named nothing.
+  [[nodiscard]] Result<> check_patterns() const {
+    for (std::size_t i = 0; i < used_.size(); ++i)
+      if (!used_[i])
+        return base::fail(Fault::usage,
+                          fmt::format("--include {}: nothing of --src that is left out has this name",
+                                      base::printable(include_[i], 100)),
+                          "a name such as .env, a pattern such as '*.pem', or a path below the folder");
+    return {};
+  }
+  /// In one line; empty: nothing.
+  [[nodiscard]] std::string note() const {
+    std::string text;
+    for (const char* why : {"may contain secrets", "private key", "version control", "cache"}) {
+      const auto found = names_.find(why);
+      if (found == names_.end()) continue;
+      std::vector<std::string> shown;
+      for (const std::string& name : found->second)
+        if (shown.size() < most_shown)
+          shown.push_back(base::printable(base::replace_all(name, "\n", "\\n"), 60));
+      if (found->second.size() > shown.size())
+        shown.push_back(fmt::format("{} more", found->second.size() - shown.size()));
+      text += fmt::format("{}{} ({})", text.empty() ? "" : "; ", base::join(shown, ", "), why);
+    }
+    return text.empty() ? text : "--src leaves out, unless --include names it: " + text;
+  }
+
+ private:
+  const std::vector<std::string>& include_;
+  std::vector<bool> used_;
+  std::map<std::string, std::set<std::string>> names_;  ///< by the reason
+};
 
 std::unexpected<base::Error> too_large(const fs::path& folder, std::string_view what,
                                        std::vector<std::pair<std::uintmax_t, std::string>> files) {
@@ -42,18 +89,21 @@ std::unexpected<base::Error> too_large(const fs::path& folder, std::string_view 
 
 }  // namespace
 
-Result<std::vector<SourceFile>> read_source(const fs::path& folder) {
+Result<SourceFolder> read_source(const fs::path& folder, const std::vector<std::string>& include) {
   if (const std::string why = base::why_no_directory(folder); !why.empty())
     return base::fail(Fault::usage, fmt::format("--src {}: {}", folder.string(), why),
                       "--src DIR: a local directory with the source code");
   std::error_code error;
   std::vector<std::pair<std::uintmax_t, std::string>> found;
   std::uintmax_t bytes = 0;
+  LeftOut left_out(include);
   fs::recursive_directory_iterator it(folder, error), end;
   for (; !error && it != end; it.increment(error)) {
     const fs::path relative = it->path().lexically_relative(folder);
     const fs::file_status status = it->symlink_status(error);
-    if (is_left_out(relative.filename())) {
+    const std::string_view why = why_left_out(relative);
+    if (!why.empty() && !left_out.is_included(relative)) {
+      left_out.add(relative, why);
       if (fs::is_directory(status)) it.disable_recursion_pending();
       continue;
     }
@@ -76,16 +126,24 @@ Result<std::vector<SourceFile>> read_source(const fs::path& folder) {
   if (bytes > largest)
     return too_large(
         folder, fmt::format("{}, more than {}", base::human_bytes(bytes), base::human_bytes(largest)), found);
-  if (found.empty())
-    return base::fail(Fault::usage, fmt::format("--src {}: the directory is empty", folder.string()));
   std::ranges::sort(found, {}, &std::pair<std::uintmax_t, std::string>::second);
-  std::vector<SourceFile> files;
+  SourceFolder source;
   for (const auto& [size, path] : found) {
     const auto mode = fs::status(folder / path, error).permissions();
-    files.push_back({path, TRY(base::read_file_within(folder, path, largest)),
-                     (mode & fs::perms::owner_exec) != fs::perms::none});
+    std::string content = TRY(base::read_file_within(folder, path, largest));
+    if (begins_with_private_key(content) && !left_out.is_included(path)) {
+      left_out.add(path, "private key");
+      continue;
+    }
+    source.files.push_back({path, std::move(content), (mode & fs::perms::owner_exec) != fs::perms::none});
   }
-  return files;
+  TRY(left_out.check_patterns());
+  source.note = left_out.note();
+  if (source.files.empty())
+    return base::fail(Fault::usage, fmt::format("--src {}: {}", folder.string(),
+                                                source.note.empty() ? "the directory is empty"
+                                                                    : "no file is left: " + source.note));
+  return source;
 }
 
 }  // namespace app

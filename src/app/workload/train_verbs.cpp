@@ -1,7 +1,7 @@
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/base/time.hpp"
 #include "gpuadm/report/columns.hpp"
-#include "gpuadm/workload/train_check.hpp"
 
 #include "app/inspect/explain_pod.hpp"
 #include "app/workload/train_follow.hpp"
@@ -51,7 +51,7 @@ std::string pod_to_explain(const TrainState& state) {
 }
 
 std::string age_of(const std::string& created) {
-  const auto seconds = workload::seconds_of(created);
+  const auto seconds = base::parse_time(created);
   if (!seconds) return "?";
   const double now = std::chrono::duration<double>(base::now().time_since_epoch()).count();
   return base::human_seconds(std::max(0.0, now - *seconds));

@@ -58,8 +58,15 @@ void add_job(CLI::App& verb, app::TrainRunOptions& options) {
                "StorageClass; the first one holds the checkpoints; can be repeated");
   verb.add_option("--size", options.size, "Create a claim of this size, named like the job, such as 10Gi")
       ->option_text("SIZE");
-  verb.add_option("--src", options.source, "Copy this folder to /workspace of every rank, at most 900 KiB")
+  verb.add_option(
+          "--src", options.source,
+          "Copy this folder to /workspace of every rank, at most 900 KiB, without .git, caches, .env and "
+          "keys, which are named")
       ->option_text("DIR");
+  add_repeated(
+      verb, "--include", options.include, "PATTERN",
+      "With --src: copy what is left out and has this name or path, such as .env or 'certs/*.pem'; can "
+      "be repeated");
   add_repeated(verb, "--env", options.environment, "NAME=VALUE",
                "Variable of the command, not one that gpuadm sets (RANK, MASTER_ADDR); can be repeated");
   add_repeated(verb, "--resource", options.resources, "NAME=NUMBER",

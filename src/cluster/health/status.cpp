@@ -1,7 +1,7 @@
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/base/time.hpp"
 #include "gpuadm/cluster/health_state.hpp"
-#include "gpuadm/facts/pod_object.hpp"
 #include "gpuadm/report/columns.hpp"
 
 #include <fmt/format.h>
@@ -30,8 +30,8 @@ std::string unhealthy_for(const HealthOnHost& on, std::span<const HealthConditio
     if (!one.since.empty() && (since.empty() || one.since < since)) since = one.since;
   }
   if (!any) return "-";
-  const auto from = facts::parse_time(since),
-             to = on.state ? facts::parse_time(on.state->last.at) : std::nullopt;
+  const auto from = base::parse_time(since),
+             to = on.state ? base::parse_time(on.state->last.at) : std::nullopt;
   return from && to && *to >= *from ? base::human_seconds(*to - *from) : "unknown";
 }
 

@@ -1,6 +1,6 @@
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/base/time.hpp"
 #include "gpuadm/cluster/health_state.hpp"
-#include "gpuadm/facts/pod_object.hpp"
 
 #include <fmt/format.h>
 
@@ -98,7 +98,7 @@ report::TimelinePage health_timeline(std::span<const HistoryEntry> entries,
   std::map<std::string, Course> courses;
   for (const auto& [host, at] : last) courses[host];
   for (const HistoryEntry& entry : entries) {
-    const auto time = facts::parse_time(entry.at);
+    const auto time = base::parse_time(entry.at);
     if (!time) continue;
     Course& course = courses[entry.host];
     course.entries.push_back(&entry);
@@ -109,7 +109,7 @@ report::TimelinePage health_timeline(std::span<const HistoryEntry> entries,
   for (auto& [host, course] : courses) {
     if (course.entries.empty()) continue;
     const auto at = last.find(host);
-    const auto end = at == last.end() ? std::nullopt : facts::parse_time(at->second);
+    const auto end = at == last.end() ? std::nullopt : base::parse_time(at->second);
     course.times.push_back(std::max(course.times.back(), end.value_or(0)));
     page.to = std::max(page.to, course.times.back());
   }

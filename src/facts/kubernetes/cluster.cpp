@@ -2,6 +2,7 @@
 
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/base/time.hpp"
 #include "gpuadm/facts/facts.hpp"
 
 #include "facts/gpu/devices.hpp"
@@ -12,7 +13,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 
 namespace facts {
 
@@ -35,18 +35,9 @@ Pair<std::string> two_texts(const Row& row) {
   return {row.text(0), row.text(1)};
 }
 
-/// "2026-11-21T15:58:11.000000Z"
+/// 0: it is not a time.
 double time_in(const std::string& text) {
-  const auto part = [&](std::size_t at, std::size_t size) {
-    return at + size <= text.size() ? static_cast<int>(base::to_int(text.substr(at, size)).value_or(0)) : 0;
-  };
-  const std::chrono::year_month_day date{std::chrono::year(part(0, 4)),
-                                         std::chrono::month(static_cast<unsigned>(part(5, 2))),
-                                         std::chrono::day(static_cast<unsigned>(part(8, 2)))};
-  if (!date.ok()) return 0;
-  const auto days =
-      std::chrono::duration_cast<std::chrono::seconds>(std::chrono::sys_days(date).time_since_epoch());
-  return static_cast<double>(days.count() + part(11, 2) * 3600 + part(14, 2) * 60 + part(17, 2));
+  return base::parse_time(text).value_or(0);
 }
 
 Node read_node(const Row& row) {

@@ -69,7 +69,7 @@ std::optional<FileModes> read_files(const Sections& sections, std::string_view n
 Tree document(const Sections& sections, const std::string& name, std::string_view kind) {
   const Section* section = sections.find("kube-apiserver/" + name);
   if (!section || section->cut) return {};
-  auto tree = base::yaml::read(section->text(), name);
+  auto tree = base::yaml::read(section->text(), name, base::yaml::Dialect::kubernetes);
   const Tree* given = tree ? tree->find("kind") : nullptr;
   return given && given->text() == kind ? std::move(*tree) : Tree();
 }

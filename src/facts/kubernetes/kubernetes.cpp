@@ -1,6 +1,7 @@
 #include "gpuadm/base/files.hpp"
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/base/time.hpp"
 #include "gpuadm/base/yaml.hpp"
 
 #include "facts/kubernetes/etcd.hpp"
@@ -9,7 +10,7 @@
 #include "facts/text/words.hpp"
 #include "facts/tree/tree.hpp"
 
-#include <chrono>
+#include <fmt/format.h>
 
 namespace facts {
 
@@ -78,7 +79,7 @@ std::vector<std::string> images_of(const Sections& sections) {
 
 void read_kubelet(const Sections& sections, Kubernetes& kubernetes) {
   if (const auto text = sections.text("/var/lib/kubelet/config.yaml")) {
-    auto config = base::yaml::read(*text, "/var/lib/kubelet/config.yaml");
+    auto config = base::yaml::read(*text, "/var/lib/kubelet/config.yaml", base::yaml::Dialect::kubernetes);
     if (config)
       kubernetes.kubelet_config = std::move(*config);
     else
@@ -127,18 +128,9 @@ std::optional<double> date_in(std::string_view text) {
   if (words.size() < 4) return std::nullopt;
   const auto month = months.find(words[0]);
   const auto day = base::to_int(words[1]), year = base::to_int(words[3]);
-  const auto time = base::split(words[2], ':');
-  // 9999 is the last year that a certificate can contain (RFC 5280, 4.1.2.5.2).
-  if (words[0].size() != 3 || month == std::string_view::npos || month % 3 != 0 || !day || *day < 1 ||
-      *day > 31 || !year || *year < 1 || *year > 9999 || time.size() != 3)
+  if (words[0].size() != 3 || month == std::string_view::npos || month % 3 != 0 || !day || !year)
     return std::nullopt;
-  const std::chrono::year_month_day date{std::chrono::year(static_cast<int>(*year)),
-                                         std::chrono::month(static_cast<unsigned>(month / 3 + 1)),
-                                         std::chrono::day(static_cast<unsigned>(*day))};
-  if (!date.ok()) return std::nullopt;
-  const auto days = std::chrono::sys_days(date).time_since_epoch();
-  return static_cast<double>(std::chrono::seconds(days).count() + base::to_int(time[0]).value_or(0) * 3600 +
-                             base::to_int(time[1]).value_or(0) * 60 + base::to_int(time[2]).value_or(0));
+  return base::parse_time(fmt::format("{:04}-{:02}-{:02}T{}Z", *year, month / 3 + 1, *day, words[2]));
 }
 
 /// "kube-scheduler 0 ok"

@@ -12,7 +12,7 @@ namespace {
 base::Tree map_in(const Sections& sections, std::string_view name, Made& made) {
   const Section* section = sections.find(name);
   if (!section || section->status.value_or(1) != 0 || section->lines.empty()) return {};
-  auto tree = base::yaml::read(section->text(), name);
+  auto tree = base::yaml::read(section->text(), name, base::yaml::Dialect::kubernetes);
   if (tree && tree->is_map() && !section->cut) return std::move(*tree);
   made.damaged.push_back(section->cut ? std::string(name) + ": longer than is read"
                          : tree       ? std::string(name) + ": no map"

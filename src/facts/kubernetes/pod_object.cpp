@@ -1,6 +1,7 @@
 #include "gpuadm/facts/pod_object.hpp"
 
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/base/time.hpp"
 
 #include "facts/kubernetes/quantity.hpp"
 
@@ -43,8 +44,8 @@ ContainerState read_state(const Tree& state) {
   read.message = text_at(value, {"message"});
   read.exit_code = number_at(value, {"exitCode"});
   read.signal = number_at(value, {"signal"});
-  read.started = parse_time(text_at(value, {"startedAt"}));
-  read.finished = parse_time(text_at(value, {"finishedAt"}));
+  read.started = base::parse_time(text_at(value, {"startedAt"}));
+  read.finished = base::parse_time(text_at(value, {"finishedAt"}));
   return read;
 }
 
@@ -197,8 +198,8 @@ PodObject read_pod_object(const Tree& pod) {
   read.space = text_at(pod, {"metadata", "namespace"});
   read.name = text_at(pod, {"metadata", "name"});
   read.labels = texts(tree_at(pod, {"metadata", "labels"}));
-  read.created = parse_time(text_at(pod, {"metadata", "creationTimestamp"}));
-  read.deleted = parse_time(text_at(pod, {"metadata", "deletionTimestamp"}));
+  read.created = base::parse_time(text_at(pod, {"metadata", "creationTimestamp"}));
+  read.deleted = base::parse_time(text_at(pod, {"metadata", "deletionTimestamp"}));
   for (const Tree& owner : tree_at(pod, {"metadata", "ownerReferences"}).items())
     if (read.owner.empty() || is_true(owner, {"controller"})) {
       read.owner_kind = text_at(owner, {"kind"});
@@ -231,7 +232,7 @@ PodObject read_pod_object(const Tree& pod) {
   read.reason = text_at(status, {"reason"});
   read.message = text_at(status, {"message"});
   read.nominated_node = text_at(status, {"nominatedNodeName"});
-  read.started = parse_time(text_at(status, {"startTime"}));
+  read.started = base::parse_time(text_at(status, {"startTime"}));
   for (const Tree& one : tree_at(status, {"conditions"}).items())
     read.conditions[text_at(one, {"type"})] = {text_at(one, {"status"}), text_at(one, {"reason"}),
                                                text_at(one, {"message"})};

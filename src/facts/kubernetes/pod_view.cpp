@@ -1,6 +1,7 @@
 #include "gpuadm/facts/pod_view.hpp"
 
 #include "gpuadm/base/redact.hpp"
+#include "gpuadm/base/time.hpp"
 
 #include "facts/kubernetes/quantity.hpp"
 #include "facts/text/table.hpp"
@@ -29,7 +30,7 @@ PodUse read_use(const Row& row) {
              .phase = row.text(3),
              .kind = row.text(5),
              .workload = row.text(6),
-             .started = parse_time(row.text(4)),
+             .started = base::parse_time(row.text(4)),
              .requests = {},
              .ready = row.text(9),
              .waiting = row.text(10)};
@@ -68,7 +69,7 @@ PodOwner read_owner(const Row& row) {
                  .workload = row.text(4),
                  .count = {},
                  .conditions = read_conditions(row.text(6)),
-                 .created = parse_time(row.text(7)),
+                 .created = base::parse_time(row.text(7)),
                  .suspended = row.text(8) == "true"};
   if (const auto count = base::to_int(row.text(5))) owner.count = static_cast<int>(*count);
   return owner;
@@ -82,9 +83,9 @@ PodEvent read_event(const Row& row) {
                  .reason = row.text(3),
                  .message = row.text(8),
                  .count = std::max(1, row.number(4)),
-                 .first = parse_time(row.text(5)),
-                 .last = parse_time(row.text(6))};
-  const auto time = parse_time(row.text(7));
+                 .first = base::parse_time(row.text(5)),
+                 .last = base::parse_time(row.text(6))};
+  const auto time = base::parse_time(row.text(7));
   if (!event.first) event.first = time;
   if (!event.last) event.last = event.first;
   return event;

@@ -3,7 +3,6 @@
 #include "gpuadm/base/text.hpp"
 
 #include <array>
-#include <chrono>
 #include <cmath>
 
 namespace facts {
@@ -35,23 +34,6 @@ std::optional<double> parse_quantity(std::string_view text) {
   const auto number = base::to_real(text);
   if (!number || !std::isfinite(*number) || *number < 0) return std::nullopt;
   return *number * factor;
-}
-
-std::optional<double> parse_time(std::string_view text) {
-  const auto part = [&](std::size_t at, std::size_t size) {
-    return at + size <= text.size() ? base::to_int(text.substr(at, size)) : std::nullopt;
-  };
-  const auto year = part(0, 4), month = part(5, 2), day = part(8, 2), hour = part(11, 2),
-             minute = part(14, 2), second = part(17, 2);
-  if (!year || !month || !day || !hour || !minute || !second || text[10] != 'T') return std::nullopt;
-  const std::chrono::year_month_day date{std::chrono::year(static_cast<int>(*year)),
-                                         std::chrono::month(static_cast<unsigned>(*month)),
-                                         std::chrono::day(static_cast<unsigned>(*day))};
-  if (!date.ok() || *hour < 0 || *hour > 23 || *minute < 0 || *minute > 59 || *second < 0 || *second > 60)
-    return std::nullopt;
-  const auto days =
-      std::chrono::duration_cast<std::chrono::seconds>(std::chrono::sys_days(date).time_since_epoch());
-  return static_cast<double>(days.count() + *hour * 3600 + *minute * 60 + *second);
 }
 
 Amounts amounts_of(const base::Tree& resources) {

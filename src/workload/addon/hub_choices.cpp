@@ -110,7 +110,8 @@ Tree memory_rows(const facts::ClusterFacts& cluster) {
 
 Result<HubChoices> hub_choices(const Tree& catalog, const facts::ClusterFacts& cluster,
                                const GpuSupply& supply, const std::string& space) {
-  HubChoices choices{Tree::list(), TRY(image_rows(catalog, cluster, supply)), memory_rows(cluster), {}};
+  Tree images = TRY(image_rows(catalog, cluster, supply));
+  HubChoices choices{Tree::list(), std::move(images), memory_rows(cluster), {}};
   for (const std::string& choice : gpu_choices(supply))
     choices.gpus.push(TRY(gpu_row(choice, supply, space, choices.objects)));
   return choices;

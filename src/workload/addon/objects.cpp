@@ -61,7 +61,7 @@ void label(Tree& object, const Addon& addon) {
 Result<std::vector<Tree>> addon_objects(const Addon& addon, std::string_view manifest,
                                         const AddonValues& values) {
   std::vector<Tree> objects;
-  for (Tree& object : TRY(base::yaml::read_all(manifest, addon.manifest))) {
+  for (Tree& object : TRY(base::yaml::read_all(manifest, addon.manifest, base::yaml::Dialect::kubernetes))) {
     if (object.is_null()) continue;
     TRY(replace_in(object, values, addon.manifest));
     if (text_of(object, "kind").empty() || text_at(object, {"metadata", "name"}).empty())

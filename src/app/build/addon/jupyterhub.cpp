@@ -82,7 +82,8 @@ Result<workload::AddonValues> jupyterhub_values(const AddonContext& context, Add
       TRY(workload::hub_choices(context.catalog, facts, supply, std::string(addon.space)));
   const auto asset = [&](const char* name) { return context.cluster.assets().read(name); };
   constexpr const char* server_asset = "templates/addons/jupyterhub-server.yaml";
-  const Tree server = TRY(base::yaml::read(TRY(asset(server_asset)), server_asset));
+  const Tree server =
+      TRY(base::yaml::read(TRY(asset(server_asset)), server_asset, base::yaml::Dialect::kubernetes));
   const std::string settings = base::json::write(
       Tree::map_of(
           {{"namespace", addon.space},

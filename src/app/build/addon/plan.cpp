@@ -153,7 +153,8 @@ Result<AddonPlan> plan_addon(const AddonEnableOptions& options, const workload::
                              ReachedCluster& cluster) {
   AddonPlan plan;
   plan.addon = TRY(workload::find_installable_addon(options.addon.name));
-  const AddonContext context{options, settings, cluster, TRY(read_catalog(cluster.assets()))};
+  const Tree catalog = TRY(read_catalog(cluster.assets()));
+  const AddonContext context{options, settings, cluster, catalog};
   AddonValues values = TRY(images_of_addon(*plan.addon, context.catalog));
   values.merge(TRY(own_values(context, plan)));
   std::vector<Tree> secrets = std::exchange(plan.objects, {});

@@ -23,9 +23,11 @@ namespace {
 constexpr std::size_t token_bytes = 16;
 
 Result<PageFiles> read_files(const assets::Store& assets) {
-  return PageFiles{TRY(assets.read("templates/dashboard/page.html")),
-                   TRY(assets.read("templates/dashboard/dashboard.css")),
-                   TRY(assets.read("templates/dashboard/dashboard.js"))};
+  PageFiles files;
+  files.page = TRY(assets.read("templates/dashboard/page.html"));
+  files.style = TRY(assets.read("templates/dashboard/dashboard.css"));
+  files.script = TRY(assets.read("templates/dashboard/dashboard.js"));
+  return files;
 }
 
 serve::Site site_of(base::Secret token, const PageFiles& files, PageData& data) {

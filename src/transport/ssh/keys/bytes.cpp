@@ -1,5 +1,6 @@
 #include "transport/ssh/keys/bytes.hpp"
 
+#include "gpuadm/base/digest.hpp"
 #include "gpuadm/base/files.hpp"
 
 #include <openssl/sha.h>
@@ -15,20 +16,7 @@ std::string fingerprint(std::string_view blob) {
 }
 
 std::string unbase64(std::string_view text) {
-  constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string bytes;
-  std::uint32_t bits = 0;
-  int have = 0;
-  for (char c : text) {
-    const std::size_t value = digits.find(c);
-    if (value == std::string_view::npos) break;
-    bits = bits << 6 | static_cast<std::uint32_t>(value);
-    have += 6;
-    if (have < 8) continue;
-    have -= 8;
-    bytes += static_cast<char>(bits >> have & 0xff);
-  }
-  return bytes;
+  return base::from_base64(text).value_or("");
 }
 
 }  // namespace transport

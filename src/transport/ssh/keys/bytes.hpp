@@ -49,7 +49,7 @@ inline void put_string(std::string& into, std::string_view text) {
 
 /// SHA256:… of a key's public blob, in OpenSSH's format.
 [[nodiscard]] std::string fingerprint(std::string_view blob);
-/// Base64 text to bytes; stops at invalid characters.
+/// The bytes of a base64 text; empty if it is invalid (base::from_base64, as strict as OpenSSH).
 [[nodiscard]] std::string unbase64(std::string_view text);
 
 }  // namespace transport
