@@ -11,7 +11,7 @@ namespace {
 /// A script, after the libraries whose functions it calls: a line that loads one from the script's folder if
 /// it is run by hand.
 Result<std::string> with_libraries(std::string script, const assets::Store& assets) {
-  for (const char* library : {"frame", "kubeconfig", "gpu-users", "static-pods"})
+  for (const char* library : {"frame", "kubeconfig", "gpu-users", "static-pods", "storage", "prelude"})
     if (script.find(base::replace_all(library, "-", "_") + "_is_here") != std::string::npos)
       script = TRY(assets.read(fmt::format("playbooks/{}.sh", library))) + "\n" + script;
   return script;

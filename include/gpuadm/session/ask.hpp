@@ -21,7 +21,7 @@ struct Query {
 };
 
 /// The program for it, after the libraries whose functions it calls: playbooks/frame.sh, kubeconfig.sh,
-/// gpu-users.sh and static-pods.sh. Fault::bug if there is no such asset.
+/// gpu-users.sh, static-pods.sh, storage.sh and prelude.sh. Fault::bug if there is no such asset.
 [[nodiscard]] Result<transport::Command> command_of(const Query& query, const assets::Store& assets);
 
 /// Runs it on one host. A status other than 0 is an answer. Fault::interrupted after Ctrl-C.

@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 namespace app {
 
 using base::Fault;
@@ -49,7 +51,9 @@ Result<plan::Plan> with_stored_file(plan::Plan plan, const std::optional<spec::C
 Result<Outcome> execute(const StorageRun& run, const PlanOf& plan_of, Io& io) {
   session::Execution execution{run.assets, TRY(plan_of(run.survey.census)), {}, run.consent, {}};
   for (const spec::Host& host : run.cluster.hosts) execution.hosts.push_back(host.name);
+  bool locked = false;
   execution.again = [&](const auto&) -> Result<plan::Plan> {
+    if (run.locked && !std::exchange(locked, true)) TRY(run.locked());
     return plan_of(TRY(run.session.survey_all(run.assets)).census);
   };
   return session::with_reporter(run.session.folder, run.format, io, [&](report::Reporter& reporter) {
