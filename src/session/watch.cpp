@@ -163,7 +163,7 @@ class Watch {
 
 Result<> watch(Recording& recording, transport::Fleet& fleet, const assets::Store& assets,
                const Watcher& watcher) {
-  return Watch(recording, fleet, watcher, TRY(probe_command(assets, watcher.reasons)),
+  return Watch(recording, fleet, watcher, TRY(probe_command(assets, watcher.reasons, &recording.cluster)),
                TRY(view_command(assets)))
       .run();
 }

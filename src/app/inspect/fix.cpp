@@ -47,7 +47,8 @@ class Check {
     survey_ = TRY(
         session::take_census(fleet_, assets_, session::Afterwards::keep_connection, session::Texts::dropped,
                              options_.stage.empty() || options_.stage == "node" ? session::Reasons::read
-                                                                                : session::Reasons::skipped));
+                                                                                : session::Reasons::skipped,
+                             &cluster_));
     findings_ = TRY(options_.stage.empty()
                         ? session::find_by_state(cluster_, {}, survey_.census, std::nullopt, assets_)
                         : session::find(cluster_, {}, survey_.census, assets_, stage_of(options_)));
