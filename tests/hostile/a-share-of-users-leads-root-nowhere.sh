@@ -133,6 +133,25 @@ rm share/gpuadm-data && mv share/away share/gpuadm-data
 claim look
 [ "$status" = 0 ] || fail "exit status $status"
 
+# While the storage is being removed.
+calls begins storage_purge_begin
+[ "$status" = 0 ] || fail "exit status $status"
+for action in make look; do
+  claim "$action"
+  [ "$status" = 3 ] || fail "exit status $status: $action of a storage that is being removed"
+  complains "the storage data is being removed"
+done
+calls check storage_marker_check
+[ "$status" = 1 ] || fail "a storage that is being removed counts as set up"
+calls ends storage_purge_end
+claim look
+[ "$status" = 0 ] || fail "exit status $status"
+calls begins storage_purge_begin
+calls added storage_marker_put
+[ ! -e share/gpuadm-data/removal ] || fail "a storage that was added again is still being removed"
+claim look
+[ "$status" = 0 ] || fail "exit status $status"
+
 # Every part of the path to the files of a claim.
 planted() { # planted PATH TEXT
   mv "share/gpuadm-data/$1" kept && ln -s / "share/gpuadm-data/$1"
