@@ -43,7 +43,9 @@ storage_is_recorded() {
 storage_record() {
   storage_cluster
   [ -n "$gpuadm_cluster" ] || die "cannot read /etc/kubernetes/pki/ca.crt, which identifies the cluster"
-  storage_in clusters storage_write_file "$gpuadm_cluster" "$(hostname)"
+  storage_make clusters
+  storage_write_file "$gpuadm_cluster" "$(hostname)"
+  storage_leave
 }
 
 # storage_note: this host has seen the marker of a share that gpuadm does not mount.
@@ -85,7 +87,8 @@ storage_share_put() {
   ! storage_hold_marker || gpuadm_here=$(storage_read id) || gpuadm_here=
   [ -n "$gpuadm_here" ] || die "$storage_place does not have the folder gpuadm-$storage_name that the first control-plane node has made: it is not the same share, or it is not mounted on this host"
   [ "$gpuadm_here" = "$gpuadm_id" ] || die "$storage_place of this host is another share than that of the first control-plane node: mount the same one"
-  storage_in nodes storage_write_file "$node_name" "$gpuadm_id"
+  storage_make nodes
+  storage_write_file "$node_name" "$gpuadm_id"
   storage_note
 }
 
