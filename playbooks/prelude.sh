@@ -6,6 +6,8 @@ PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 LC_ALL=C
 export PATH LC_ALL
 umask 022
+# shellcheck disable=SC2034 # other files read it
+prelude_is_here=yes
 gpuadm_home=/var/lib/gpuadm
 gpuadm_journal=$gpuadm_home/journal
 gpuadm_lock=$gpuadm_home/lock

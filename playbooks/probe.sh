@@ -3,7 +3,7 @@
 # docs/reference/probe.md. Only awk is required. Variables: purpose=status also queries the health of the control plane's components
 # and, on hosts without an NVIDIA device, omits what status does not show; purpose=fast reads only what changes by itself, such as the
 # state of GPUs, with few programs, and purpose=slow everything else: both together are the whole output, for runs that repeat often.
-# reasons=yes also collects why something on a node does not run (reasons.sh).
+# reasons=yes also collects why something on a node does not run (reasons.sh). storages: lines of name and folder of the cluster's storage.
 
 # shellcheck source=playbooks/frame.sh
 [ "${frame_is_here:-}" = yes ] || . "$(dirname "$0")/frame.sh"
@@ -365,6 +365,33 @@ image_folders() {
   sed -n 's|.*"data-root" *: *"\(/[^" *?]*\)".*|\1|p' /etc/docker/daemon.json
 }
 
+# Who could replace the files of claims: the folders above those of $storages, and the folders in them to which only root may write.
+# shellcheck disable=SC2016 # of the inner shell
+STORAGE_FOLDERS='
+printf "%s" "$1" | while read -r name at; do
+  real=$(readlink -f "$at")
+  for path in "$at" "$real"; do
+    while [ -n "$path" ]; do
+      [ ! -e "$path" ] || stat -c "%A %u %g %n" "$path"
+      path=${path%/*}
+    done
+    [ "$at" != "$real" ] || break
+  done
+  marker=$at/gpuadm-$name
+  set --
+  for path in "$marker" "$marker/claims" "$marker/volumes" "$marker"/claims/* "$marker"/claims/*/*; do
+    [ ! -e "$path" ] && [ ! -L "$path" ] || set -- "$@" "$path"
+  done
+  [ $# = 0 ] || stat -c "%A %u %g %n" "$@" || exit
+done'
+storage_folders() {
+  [ -n "${storages:-}" ] || return 0
+  {
+    limit 10 sh -c "$STORAGE_FOLDERS" sh "$storages" 2>/dev/null
+    printf '\n%s\n' "$?"
+  } | framed storage-folders -v max=4194304
+}
+
 disks() {
   set --
   for path in / /boot /tmp /var /var/lib /var/lib/kubelet /var/lib/containerd /var/lib/containers /var/lib/docker /var/lib/etcd $(image_folders 2>/dev/null); do
@@ -373,6 +400,7 @@ disks() {
   if has stat; then
     quiet disks 5 stat -f -c '%n type=%T block=%S blocks=%b free=%a inodes=%c inodes_free=%d' "$@"
     folders
+    storage_folders
   fi
   # The kernel lists mounted XFS file systems here.
   for mounted in /sys/fs/xfs/*/log; do

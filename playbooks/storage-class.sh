@@ -12,3 +12,13 @@ class_claims() {
   class_kubectl get persistentvolumeclaims --all-namespaces -o 'jsonpath={range .items[*]}{.metadata.namespace}/{.metadata.name}{"\t"}{.spec.storageClassName}{"\n"}{end}' |
     awk -F '\t' '$2 == "local-path" { print $1 }'
 }
+# The folder of its volumes, $default_class_folder: in the marker of one storage.
+storage_class_check() {
+  [ "$storage_marker/volumes" = "$default_class_folder" ] || return 0
+  { storage_hold_marker && storage_in volumes storage_exists ./.gpuadm; } || storage_needed
+}
+storage_class_put() {
+  [ "$storage_marker/volumes" = "$default_class_folder" ] || return 0
+  { storage_hold_marker && storage_has id; } || die "$storage_marker does not exist: run the phase storage/marker first"
+  storage_volumes
+}

@@ -146,8 +146,9 @@ storage_mount() {
   gpuadm_unit=$(storage_unit)
   # A mount whose server does not answer must not be touched.
   if [ -z "$(storage_mount_line)" ] && [ ! -d "$storage_place" ]; then
-    journal_parents "$storage_place/."
-    mkdir -p "$storage_place"
+    path_open "$storage_marker"
+    journal_parents "$storage_marker"
+    path_make_folder
   fi
   systemctl daemon-reload
   journal_unit "$gpuadm_unit"
@@ -177,13 +178,13 @@ storage_mount_failed() {
 
 # --- Folders of hosts --------------------------------------------------------------------------------
 
-# A local folder is made if it is missing; the folder of a share that the operator mounts must exist.
+# A local folder is made if it is missing; the folder of a share that the operator mounts must exist. Neither may be a user's.
 storage_folder_check() {
   case $storage_kind in
-    local) [ -d "$storage_place" ] || storage_needed ;;
+    local) storage_hold || storage_needed ;;
     path)
-      storage_do test -d "$storage_place" || die "$storage_place of the storage $storage_name does not exist on this host: mount the share there, then run again"
-      [ ! -e "$storage_known/$storage_name.made" ] || storage_do test -s "$storage_marker/id" || storage_die_unmounted
+      storage_hold || die "$storage_place of the storage $storage_name does not exist on this host: mount the share there, then run again"
+      [ ! -e "$storage_known/$storage_name.made" ] || storage_exists "./gpuadm-$storage_name/id" || storage_die_unmounted
       ;;
   esac
 }
@@ -191,11 +192,11 @@ storage_die_unmounted() {
   die "$storage_place had the folder gpuadm-$storage_name, and does not have it now: mount the share again; if its files are permanently gone, run rm $storage_known/$storage_name.made on this host, then run again"
 }
 storage_folder_put() {
-  if [ "$storage_kind" != local ] || [ -d "$storage_place" ]; then return 0; fi
-  [ ! -e "$storage_place" ] || die "$storage_place is not a folder"
-  path_open "$storage_place"
-  journal_parents "$storage_place/."
-  mkdir -p "$storage_place"
+  if [ "$storage_kind" != local ] || storage_hold; then return 0; fi
+  path_open "$storage_marker"
+  journal_parents "$storage_marker"
+  path_make_folder
+  storage_hold || die "$storage_place is not a folder"
 }
 
 # --- Removal -----------------------------------------------------------------------------------------

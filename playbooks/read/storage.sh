@@ -1,18 +1,22 @@
-# shellcheck shell=sh disable=SC2154
-# Prints for each storage of this host, columns apart by tabs: name; mounted, not mounted, no answer, read-only or not set up; bytes in all, used
-# and free ("-": unknown). storages: lines of name, "mount" or "folder", folder on the host. Every access ends after 5s.
+# shellcheck shell=sh disable=SC2034,SC2154
+# Prints for each storage of this host, columns apart by tabs: name; mounted, not mounted, no answer, read-only, not set up or unsafe; bytes in
+# all, used and free ("-": unknown); the reason, of unsafe. storages: lines of name, kind, folder on the host. Every access ends after 5s.
 
-within() { if command -v timeout >/dev/null 2>&1; then timeout -k 2 5 "$@"; else "$@"; fi; }
+# shellcheck source=playbooks/prelude.sh
+[ "${prelude_is_here:-}" = yes ] || . "$(dirname "$0")/../prelude.sh"
+# shellcheck source=playbooks/storage.sh
+[ "${storage_is_here:-}" = yes ] || . "$(dirname "$0")/../storage.sh"
+storage_seconds=5
 mount_options() { at=$1 awk '$5 == ENVIRON["at"] { found = $6 } END { if (found != "") print found }' /proc/self/mountinfo; }
 
-# state NAME KIND PLACE
+# state: prints it; what else is printed is the reason.
 state() {
-  if [ "$2" = mount ] && [ -z "$(mount_options "$3")" ]; then
+  if storage_is_mounted_kind && [ -z "$(mount_options "$storage_place")" ]; then
     echo 'not mounted'
     return
   fi
   rc=0
-  within test -s "$3/gpuadm-$1/id" || rc=$?
+  storage_do test -s "$storage_place/gpuadm-$storage_name/id" || rc=$?
   case $rc in
     0) ;;
     124 | 137)
@@ -20,22 +24,28 @@ state() {
       return
       ;;
     *)
-      if [ "$2" = mount ]; then echo 'not set up'; else echo 'not mounted'; fi
+      if storage_is_mounted_kind; then echo 'not set up'; else echo 'not mounted'; fi
       return
       ;;
   esac
-  case ,$(mount_options "$3"), in *,ro,*) echo read-only ;; *) echo mounted ;; esac
+  # The folder is held, and inspected: a user may have put another one in its place.
+  if ! (storage_hold_marker && { ! storage_enter claims || :; }); then
+    echo unsafe
+    return
+  fi
+  case ,$(mount_options "$storage_place"), in *,ro,*) echo read-only ;; *) echo mounted ;; esac
 }
 
-tab=$(printf '\t')
-while IFS=$tab read -r name kind place; do
-  [ -n "$name" ] || continue
-  is=$(state "$name" "$kind" "$place" </dev/null)
+while IFS=$gpuadm_tab read -r storage_name storage_kind storage_place; do
+  [ -n "$storage_name" ] || continue
+  why=$(state </dev/null 2>&1)
+  is=$(printf '%s\n' "$why" | tail -n 1)
   space='-	-	-'
   case $is in
-    mounted | read-only) space=$(within df -Pk "$place" </dev/null 2>/dev/null | awk 'NR == 2 { printf "%.0f\t%.0f\t%.0f", $2 * 1024, $3 * 1024, $4 * 1024 }') ;;
+    mounted | read-only) space=$(storage_do df -Pk "$storage_place" </dev/null 2>/dev/null | awk 'NR == 2 { printf "%.0f\t%.0f\t%.0f", $2 * 1024, $3 * 1024, $4 * 1024 }') ;;
   esac
-  printf '%s\t%s\t%s\n' "$name" "$is" "${space:--	-	-}"
+  [ "$is" = unsafe ] || why=
+  printf '%s\t%s\t%s\t%s\n' "$storage_name" "$is" "${space:--	-	-}" "$(printf '%s' "$why" | sed '$d' | tr '\t\n' '  ')"
 done <<END
 $storages
 END

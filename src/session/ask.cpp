@@ -9,7 +9,8 @@ namespace session {
 Result<std::string> script_of(const std::string& asset, const assets::Store& assets) {
   std::string script = TRY(assets.read(asset));
   // A line of it loads a library from the script's folder if it is run by hand.
-  for (const char* library : {"frame", "kubeconfig", "gpu-users", "static-pods", "processes"})
+  for (const char* library :
+       {"frame", "kubeconfig", "gpu-users", "static-pods", "processes", "storage", "prelude"})
     if (script.find(base::replace_all(library, "-", "_") + "_is_here") != std::string::npos)
       script = TRY(assets.read(fmt::format("playbooks/{}.sh", library))) + "\n" + script;
   return script;

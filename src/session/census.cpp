@@ -5,6 +5,7 @@
 #include "gpuadm/base/shell.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/session/ask.hpp"
+#include "gpuadm/spec/storage.hpp"
 
 #include <fmt/format.h>
 
@@ -23,10 +24,15 @@ Result<std::string> reading_script(const assets::Store& assets, std::string_view
   return script_of(std::string(path), assets);
 }
 
-Result<transport::Command> probe_command(const assets::Store& assets, Reasons reasons) {
-  std::string script;
+Result<transport::Command> probe_command(const assets::Store& assets, Reasons reasons,
+                                         const spec::Cluster* cluster) {
+  std::string script, storages;
+  if (cluster)
+    for (const spec::Storage& storage : cluster->storage)
+      storages += fmt::format("{} {}\n", storage.name, spec::place_of(storage));
+  if (!storages.empty()) script += base::assignments({{"storages", storages}});
   if (reasons == Reasons::read)
-    script = base::assignments({{"reasons", "yes"}}) + TRY(assets.read("playbooks/reasons.sh")) + "\n";
+    script += base::assignments({{"reasons", "yes"}}) + TRY(assets.read("playbooks/reasons.sh")) + "\n";
   script += TRY(reading_script(assets, "playbooks/probe.sh"));
   return transport::Command{.label = "read the facts", .script = std::move(script), .timeout = probe_timeout};
 }
@@ -80,8 +86,8 @@ Result<> all_read(const facts::Census& census, const std::function<bool(const st
 }
 
 Result<Survey> take_census(transport::Fleet& fleet, const assets::Store& assets, Afterwards afterwards,
-                           Texts texts, Reasons reasons) {
-  const transport::Command probe = TRY(probe_command(assets, reasons));
+                           Texts texts, Reasons reasons, const spec::Cluster* cluster) {
+  const transport::Command probe = TRY(probe_command(assets, reasons, cluster));
   for (const std::string& host : fleet.hosts()) fleet.submit(host, probe);
   Survey survey;
   while (auto completion = fleet.next()) {

@@ -163,7 +163,7 @@ class Watch {
 
 Result<> watch(Recording& recording, transport::Fleet& fleet, const assets::Store& assets,
                const Watcher& watcher) {
-  auto probe = TRY(probe_command(assets, watcher.reasons));
+  auto probe = TRY(probe_command(assets, watcher.reasons, &recording.cluster));
   auto view = TRY(view_command(assets));
   return Watch(recording, fleet, watcher, std::move(probe), std::move(view)).run();
 }

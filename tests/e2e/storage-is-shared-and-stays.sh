@@ -52,6 +52,28 @@ a_pod reads one models 'read line </data/file && [ $line = from-two ] && echo fr
 ends_well reads
 deletes writes reads
 
+# --- A share to which users may write ---------------------------------------------------------------------
+
+chmod 0777 share
+exits 1 gpuadm storage list -f cluster.yaml
+says 'data on two: unsafe: every user may write to /mnt/share'
+says 'chmod +t /mnt/share'
+gpuadm doctor --only st.storage-folders -f cluster.yaml >out 2>err || :
+says 'everyone can write to /mnt/share'
+exits 1 gpuadm storage claim more --size 1Gi --on data -f cluster.yaml
+complains 'every user may write to /mnt/share'
+exits 3 gpuadm notebook create anna --storage models -f cluster.yaml
+complains 'every user may write to /mnt/share'
+prints_nothing one 'kubectl --kubeconfig /etc/kubernetes/admin.conf get deployments -o name' || fail "the notebook was created"
+# What a user has put in the place of a claim is not mounted.
+chmod 1777 share && mv share/gpuadm-data/claims/default/models kept && ln -s / share/gpuadm-data/claims/default/models
+gpuadm doctor --only st.storage-folders -f cluster.yaml >out 2>err || :
+says '/mnt/share/gpuadm-data/claims/default/models is not a folder'
+exits 3 gpuadm notebook create anna --storage models -f cluster.yaml
+complains 'claims/default/models is not a folder'
+rm share/gpuadm-data/claims/default/models && mv kept share/gpuadm-data/claims/default/models
+exits 0 gpuadm storage list -f cluster.yaml
+
 # --- A share that is not mounted ---------------------------------------------------------------------------
 
 on two 'umount /mnt/share'

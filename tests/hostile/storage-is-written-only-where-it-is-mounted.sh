@@ -6,7 +6,7 @@ command -v systemd-escape >/dev/null || skip 'systemd-escape is not installed'
 
 mkdir books
 cp "$playbooks"/*.sh books/
-sed -i "s#/etc/kubernetes/pki/ca.crt#$place/ca.crt#g" books/storage-marker.sh
+sed -i "s#/etc/kubernetes/pki/ca.crt#$place/ca.crt#g" books/storage.sh books/storage-marker.sh
 playbooks=$place/books
 echo ours >ca.crt
 

@@ -42,6 +42,13 @@ struct DriveHealth {
   std::optional<std::uint64_t> wear;    ///< percent of the rated writes that are used
 };
 
+/// A folder of a storage of the cluster file, or above it, itself or a link: who may replace what is in it.
+struct StorageFolder {
+  std::string mode;  ///< "drwx------"
+  std::uint64_t uid = 0, gid = 0;
+  std::string path;
+};
+
 struct Storage {
   std::vector<Disk> disks;
   std::map<std::string, std::uint64_t> free_kib;  ///< of `disks`, by path
@@ -52,7 +59,8 @@ struct Storage {
   std::vector<DriveHealth> drives;
   std::optional<bool> xfs_ftype;  ///< of /var/lib where that is XFS
   std::string iscsi_initiator;
-  std::vector<std::string> multipath_rules;  ///< blacklist lines of /etc/multipath.conf
+  std::optional<std::vector<StorageFolder>> folders;  ///< nothing: not read
+  std::vector<std::string> multipath_rules;           ///< blacklist lines of /etc/multipath.conf
 };
 
 }  // namespace facts

@@ -4,6 +4,7 @@
 #include "gpuadm/base/files.hpp"
 #include "gpuadm/facts/facts.hpp"
 #include "gpuadm/session/options.hpp"
+#include "gpuadm/spec/cluster.hpp"
 #include "gpuadm/transport/fleet.hpp"
 
 #include <functional>
@@ -29,9 +30,10 @@ struct Survey {
 /// Whether a node is also checked for why something is not running: playbooks/reasons.sh.
 enum class Reasons { skipped, read };
 
-/// The command that reads the facts of one host.
+/// The command that reads the facts of one host. `cluster`: whose storage it also looks at; nullptr: none.
 [[nodiscard]] Result<transport::Command> probe_command(const assets::Store& assets,
-                                                       Reasons reasons = Reasons::skipped);
+                                                       Reasons reasons = Reasons::skipped,
+                                                       const spec::Cluster* cluster = nullptr);
 /// The facts in its output. Fault::remote or parse if there are none.
 [[nodiscard]] Result<facts::Facts> read_probe(const std::string& host, const transport::Exit& exit,
                                               base::Time answered);
@@ -46,7 +48,8 @@ enum class Texts { kept, dropped };
 /// is for a missing asset.
 [[nodiscard]] Result<Survey> take_census(transport::Fleet& fleet, const assets::Store& assets,
                                          Afterwards afterwards = Afterwards::keep_connection,
-                                         Texts texts = Texts::kept, Reasons reasons = Reasons::skipped);
+                                         Texts texts = Texts::kept, Reasons reasons = Reasons::skipped,
+                                         const spec::Cluster* cluster = nullptr);
 
 /// One error that names every host without facts, of those that are `needed`; empty: all.
 [[nodiscard]] Result<> all_read(const facts::Census& census,

@@ -132,7 +132,7 @@ Result<session::Recording> survey_hosts(const DoctorOptions& options, const asse
       in_cluster || by_state ? session::Afterwards::keep_to_control_planes
                              : session::Afterwards::close_connection,
       texts_of(options),
-      by_state || options.stage == "node" ? session::Reasons::read : session::Reasons::skipped));
+      by_state || options.stage == "node" ? session::Reasons::read : session::Reasons::skipped, &cluster));
   cluster = known_settings(cluster, options.hosts.file, survey, *fleet, assets, io);
   if (in_cluster) view = TRY(session::view_cluster(cluster, survey.census, *fleet, assets));
   if (by_state && session::has_control_plane(cluster, survey.census)) {

@@ -48,7 +48,8 @@ class Check {
     survey_ = TRY(
         session::take_census(fleet_, assets_, session::Afterwards::keep_connection, session::Texts::dropped,
                              options_.stage.empty() || options_.stage == "node" ? session::Reasons::read
-                                                                                : session::Reasons::skipped));
+                                                                                : session::Reasons::skipped,
+                             &cluster_));
     cluster_ = known_settings(cluster_, options_.hosts.file, survey_, fleet_, assets_, io_);
     findings_ = TRY(options_.stage.empty()
                         ? session::find_by_state(cluster_, {}, survey_.census, std::nullopt, assets_)

@@ -4,6 +4,7 @@
 #include "gpuadm/workload/objects.hpp"
 
 #include "app/inspect/explain_pod.hpp"
+#include "app/workload/claim_folders.hpp"
 #include "app/workload/notebook_plan.hpp"
 #include "app/workload/open_notebook.hpp"
 #include "app/workload/wait_ready.hpp"
@@ -54,6 +55,18 @@ bool is_uncertain(Fault fault) {
   return fault == Fault::interrupted || fault == Fault::timeout || fault == Fault::unreachable;
 }
 
+/// The folders of the claims that it mounts.
+Result<> check_folders(const NotebookPlan& plan, const NotebookCreateOptions& options,
+                       ReachedCluster& cluster, const Io& io) {
+  const workload::Notebook& notebook = plan.notebook;
+  if (plan.volume)
+    return check_claim_folders(plan.volume->storage, notebook.space, {plan.volume->claim.name},
+                               cluster.spec(), cluster.client(), io);
+  if (notebook.claim.empty()) return {};
+  return check_claims_of_pod({notebook.claim}, notebook.space, options.hosts, cluster.spec(),
+                             cluster.client(), io);
+}
+
 /// Creates the objects, and waits until the notebook is ready. Returns its node.
 Result<std::string> create(const NotebookPlan& plan, const base::Secret& token,
                            const NotebookCreateOptions& options, ReachedCluster& cluster, Io& io) {
@@ -62,6 +75,10 @@ Result<std::string> create(const NotebookPlan& plan, const base::Secret& token,
   if (plan.volume) {
     folder = TRY(make_claim_folder(*plan.volume, cluster.client()));
     io.err(note_of(*plan.volume, folder));
+  }
+  if (const auto checked = check_folders(plan, options, cluster, io); !checked) {
+    if (plan.volume) drop_claim_folder(*plan.volume, folder, cluster.client());
+    return std::unexpected(checked.error());
   }
   const auto created = cluster.client().create(notebook.space, plan.objects(token));
   if (!created) {

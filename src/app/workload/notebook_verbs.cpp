@@ -3,6 +3,7 @@
 #include "gpuadm/workload/state.hpp"
 
 #include "app/inspect/explain_pod.hpp"
+#include "app/workload/claim_folders.hpp"
 #include "app/workload/notebook_plan.hpp"
 #include "app/workload/open_notebook.hpp"
 #include "app/workload/wait_ready.hpp"
@@ -157,6 +158,9 @@ Result<Outcome> notebook_start(const NotebookStartOptions& options, Io& io) {
   if (stopped) {
     TRY(wait_stopped(*cluster, notebook));
     TRY(check_gpus(*cluster, *deployment));
+    if (const Tree* pod = deployment->at({"spec", "template", "spec"}))
+      TRY(check_claims_of_pod(claims_of_pod(*pod), notebook.space, notebook.hosts, cluster->spec(),
+                              cluster->client(), io));
     TRY(cluster->client().patch(notebook.space, object, replicas(1)));
   }
   const auto node = wait_ready(*cluster, awaited(notebook), options.patience, io);

@@ -6,6 +6,8 @@
 #include "gpuadm/workload/addon.hpp"
 #include "gpuadm/workload/objects.hpp"
 
+#include "app/workload/claim_folders.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -44,6 +46,18 @@ Result<std::string> node_with(const spec::Storage& storage, const spec::Cluster&
                     "kubectl get nodes -o wide lists them");
 }
 
+base::Variables claim_variables(const std::string& action, const spec::Storage& storage,
+                                const workload::StorageClaim& claim) {
+  return {{"action", action},
+          {"storage_name", storage.name},
+          {"storage_kind", spec::row_of(storage.kind).name},
+          {"storage_place", spec::place_of(storage)},
+          {"space", claim.space},
+          {"name", claim.name},
+          {"mode", workload::mode_of(claim)},
+          {"owner", claim.owner}};
+}
+
 /// `action`: make, drop (an empty folder), purge (with its files), class or class-drop of
 /// playbooks/storage-claim.sh.
 Result<transport::Exit> run(const std::string& action, const ClaimPlan& plan,
@@ -52,12 +66,7 @@ Result<transport::Exit> run(const std::string& action, const ClaimPlan& plan,
   transport::Command command =
       TRY(session::command_of({.label = action + " the folder of the claim",
                                .asset = "playbooks/storage-claim.sh",
-                               .variables = {{"action", action},
-                                             {"marker", spec::marker_of(storage)},
-                                             {"space", claim.space},
-                                             {"name", claim.name},
-                                             {"mode", workload::mode_of(claim)},
-                                             {"owner", claim.owner}},
+                               .variables = claim_variables(action, storage, claim),
                                .timeout = action == "purge" ? purge_limit : usual_limit},
                               client.assets()));
   command.effect = transport::Effect::changes;
@@ -207,6 +216,16 @@ Result<Outcome> storage_claim(const StorageClaimOptions& options, Io& io) {
   if (const auto created = client.create(claim.space, plan.objects()); !created) {
     drop_claim_folder(plan, folder, client);
     return std::unexpected(created.error());
+  }
+  // A removal of the storage that began meanwhile may not have seen the claim.
+  if (const auto checked = check_claim_folders(plan.storage, claim.space, {claim.name}, cluster, client, io);
+      !checked) {
+    std::vector<Tree> references;
+    for (const Tree& object : plan.objects())
+      references.insert(references.begin(), workload::reference_to(workload::name_of(object)));
+    TRY(client.remove_objects(references));
+    drop_claim_folder(plan, folder, client);
+    return std::unexpected(checked.error());
   }
   show(options, plan, folder, io);
   return Outcome::done;

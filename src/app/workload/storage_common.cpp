@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 namespace app {
 
 using base::Fault;
@@ -51,7 +53,9 @@ Result<Outcome> execute(const StorageRun& run, const PlanOf& plan_of, Io& io) {
   plan::Plan first = TRY(plan_of(run.survey.census));
   session::Execution execution{run.assets, std::move(first), {}, run.consent, {}};
   for (const spec::Host& host : run.cluster.hosts) execution.hosts.push_back(host.name);
+  bool locked = false;
   execution.again = [&](const auto&) -> Result<plan::Plan> {
+    if (run.locked && !std::exchange(locked, true)) TRY(run.locked());
     return plan_of(TRY(run.session.survey_all(run.assets)).census);
   };
   return session::with_reporter(run.session.folder, run.format, io, [&](report::Reporter& reporter) {

@@ -45,6 +45,8 @@ struct StorageRun {
   const assets::Store& assets;
   Consent consent = Consent::ask;
   Format format = Format::text;
+  /// Called once the hosts are locked, before the plan is rendered again; its error ends the run.
+  std::function<Result<>()> locked = {};
 };
 [[nodiscard]] Result<Outcome> execute(const StorageRun& run, const PlanOf& plan_of, Io& io);
 

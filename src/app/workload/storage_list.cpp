@@ -19,22 +19,27 @@ using spec::Storage;
 /// What a host reports about a storage.
 struct OnHost {
   std::string host, state;
+  std::string why;  ///< of "unsafe"
   std::optional<long long> total, used, free;
 };
 using States = std::map<std::string, std::vector<OnHost>>;  ///< by storage
 
-constexpr const char* states[] = {"mounted", "not mounted", "no answer", "read-only", "not set up"};
+constexpr const char* states[] = {"mounted", "not mounted", "no answer", "read-only", "not set up", "unsafe"};
 
 /// Lines of playbooks/read/storage.sh.
 void read_states(const std::string& host, std::string_view output, States& into) {
   for (const std::string_view line : base::lines(output)) {
     const auto fields = base::split(line, '\t');
-    if (fields.size() != 5 || std::ranges::find(states, fields[1]) == std::end(states)) continue;
+    if (fields.size() != 6 || std::ranges::find(states, fields[1]) == std::end(states)) continue;
     const auto found = into.find(std::string(fields[0]));
     if (found == into.end()) continue;
     for (OnHost& on : found->second)
       if (on.host == host)
-        on = {host, std::string(fields[1]), base::to_int(fields[2]), base::to_int(fields[3]),
+        on = {host,
+              std::string(fields[1]),
+              base::printable(base::trim(fields[5]), 500),
+              base::to_int(fields[2]),
+              base::to_int(fields[3]),
               base::to_int(fields[4])};
   }
 }
@@ -43,8 +48,8 @@ std::string asked_of(const spec::Cluster& cluster, const spec::Host& host) {
   std::string lines;
   for (const Storage& storage : cluster.storage)
     if (spec::is_on(storage, host))
-      lines += fmt::format("{}\t{}\t{}\n", storage.name, spec::is_mounted(storage.kind) ? "mount" : "folder",
-                           spec::place_of(storage));
+      lines +=
+          fmt::format("{}\t{}\t{}\n", storage.name, spec::row_of(storage.kind).name, spec::place_of(storage));
   return lines;
 }
 
@@ -54,7 +59,7 @@ Result<States> read_hosts(const spec::Cluster& cluster, transport::Fleet& fleet,
   States all;
   for (const Storage& storage : cluster.storage)
     for (const spec::Host& host : cluster.hosts)
-      if (spec::is_on(storage, host)) all[storage.name].push_back({host.name, "unknown", {}, {}, {}});
+      if (spec::is_on(storage, host)) all[storage.name].push_back({host.name, "unknown", {}, {}, {}, {}});
   for (const spec::Host& host : cluster.hosts)
     if (const std::string lines = asked_of(cluster, host); !lines.empty())
       fleet.submit(host.name, TRY(session::command_of({.label = "read the state of storage",
@@ -99,7 +104,11 @@ Tree tree_of(const spec::Cluster& cluster, const States& all, const Claims& clai
   for (const Storage& storage : cluster.storage) {
     const auto& hosts = all.at(storage.name);
     Tree on_hosts = Tree::list();
-    for (const OnHost& on : hosts) on_hosts.push(Tree::map_of({{"host", on.host}, {"state", on.state}}));
+    for (const OnHost& on : hosts) {
+      Tree one = Tree::map_of({{"host", on.host}, {"state", on.state}});
+      if (!on.why.empty()) one.set("reason", on.why);
+      on_hosts.push(std::move(one));
+    }
     Tree tree = Tree::map_of({{"name", storage.name},
                               {"kind", spec::row_of(storage.kind).name},
                               {"source", spec::source_of(storage)},
@@ -131,7 +140,8 @@ std::string text_of(const spec::Cluster& cluster, const States& all, const Claim
                      bytes(on ? on->used : std::nullopt), bytes(on ? on->free : std::nullopt)});
     for (const OnHost& one : hosts)
       if (one.state != "mounted")
-        problems += fmt::format("{} on {}: {}\n", storage.name, base::printable(one.host), one.state);
+        problems += fmt::format("{} on {}: {}{}\n", storage.name, base::printable(one.host), one.state,
+                                one.why.empty() ? "" : ": " + one.why);
   }
   return report::columns(std::move(lines), width, {2}) + (problems.empty() ? "" : "\n" + problems);
 }
@@ -139,7 +149,7 @@ std::string text_of(const spec::Cluster& cluster, const States& all, const Claim
 /// Local storage of hosts that are not among those of the command line has no host to ask.
 void complete(const spec::Cluster& cluster, States& all) {
   for (const Storage& storage : cluster.storage)
-    if (all[storage.name].empty()) all[storage.name].push_back({storage.host, "unknown", {}, {}, {}});
+    if (all[storage.name].empty()) all[storage.name].push_back({storage.host, "unknown", {}, {}, {}, {}});
 }
 
 }  // namespace

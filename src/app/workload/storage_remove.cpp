@@ -121,18 +121,21 @@ Result<plan::Plan> plan_of(const StorageSource& source, const spec::Storage& sto
   return with_stored_file(TRY(plan::make(with, {}, census, unmount, nullptr, {})), stored, census, assets);
 }
 
-/// Refuses --purge, before anything is deleted, if another cluster uses the storage's folder, or if that is
-/// unknown.
-Result<> check_owner(const plan::Plan& plan, transport::Fleet& fleet) {
+/// Calls a function of playbooks/storage-marker.sh on the host that purges the storage. storage_purge_may
+/// refuses if another cluster uses the storage's folder, or if that is unknown; storage_purge_begin also
+/// refuses new claims and pods from then on, until storage_purge_end or the deletion of the folder.
+Result<> on_purging_host(const char* function, transport::Effect effect, const plan::Plan& plan,
+                         transport::Fleet& fleet) {
   for (const plan::Stage& stage : plan.stages)
     for (const plan::Walk& walk : stage.walks)
       for (const plan::Action& action : walk.actions) {
         if (action.id != "storage.purge") continue;
         const transport::Exit exit =
             TRY(session::ask(walk.host,
-                             {.label = "read the clusters that use the storage",
+                             {.label = "prepare the removal of the storage",
                               .script = plan.prelude + "\n" + base::assignments(action.variables) +
-                                        "storage_each storage_purge_may\n",
+                                        "storage_each " + function + "\n",
+                              .effect = effect,
                               .timeout = action.timeout},
                              fleet));
         if (exit.status != 0)
@@ -141,6 +144,42 @@ Result<> check_owner(const plan::Plan& plan, transport::Fleet& fleet) {
       }
   return {};
 }
+
+/// Claims and pods once more, now that the hosts are locked and no claim is made, then the deletion of the
+/// claims: a question may have been open for hours.
+struct Emptying {
+  session::ClusterClient& client;
+  const StorageRemoveOptions& options;
+  const spec::Storage& storage;
+  const std::vector<ClaimOnStorage>& confirmed;
+  const plan::Plan& plan;
+  transport::Fleet& fleet;
+
+  [[nodiscard]] Result<> check_and_delete() const {
+    const auto claims = TRY(read_claims(client, options.name));
+    TRY(check_claims(client, claims, options));
+    TRY(check_class_claims(client, storage));
+    TRY(check_class_addon(client, options.name));
+    for (const ClaimOnStorage& claim : claims)
+      if (std::ranges::find(confirmed, claim.full(), &ClaimOnStorage::full) == confirmed.end())
+        return base::fail(
+            Fault::blocked,
+            fmt::format("the storage {} has a claim that it did not have when you were asked: {}",
+                        options.name, base::printable(claim.full(), 300)),
+            "run again");
+    return options.purge ? delete_objects(client, options.name, claims) : Result<>();
+  }
+  [[nodiscard]] Result<> run() const {
+    if (!options.purge) return check_and_delete();
+    TRY(on_purging_host("storage_purge_begin", transport::Effect::changes, plan, fleet));
+    auto done = check_and_delete();
+    if (done) return done;
+    if (const auto ended = on_purging_host("storage_purge_end", transport::Effect::changes, plan, fleet);
+        !ended)
+      return base::fail(done.error().fault, done.error().what + "; " + ended.error().what, done.error().hint);
+    return done;
+  }
+};
 
 struct RemovalFromFile {
   std::string before, after;
@@ -184,21 +223,28 @@ Result<Outcome> storage_remove(const StorageRemoveOptions& options, Io& io) {
   TRY(check_claims(client, claims, options));
   TRY(check_class_claims(client, storage));
   TRY(check_class_addon(client, options.name));
+  const plan::Plan plan = TRY(plan_of(source, storage, survey.census, assets, options));
   if (options.purge)
-    TRY(check_owner(TRY(plan_of(source, storage, survey.census, assets, options)), *session.fleet));
+    TRY(on_purging_host("storage_purge_may", transport::Effect::reads, plan, *session.fleet));
   const RemovalFromFile file = TRY(change_of_file(options, source.file, io));
   if (!TRY(is_confirmed(storage, claims, options, io))) {
     io.out("nothing was changed\n");
     return Outcome::interrupted;
   }
-  if (options.purge && options.consent != Consent::preview) TRY(delete_objects(client, options.name, claims));
 
+  const Emptying emptying{client, options, storage, claims, plan, *session.fleet};
+  bool emptied = false;
   // Both questions about the data were answered.
   const bool answered = options.purge && options.consent == Consent::ask;
   const Outcome outcome = TRY(execute(
-      {cluster, session, survey, assets, answered ? Consent::given : options.consent, options.format},
+      {cluster, session, survey, assets, answered ? Consent::given : options.consent, options.format,
+       [&] {
+         emptied = true;
+         return emptying.run();
+       }},
       [&](const facts::Census& census) { return plan_of(source, storage, census, assets, options); }, io));
   if (outcome != Outcome::done || options.consent == Consent::preview) return outcome;
+  if (!emptied) TRY(emptying.check_and_delete());  // nothing to do on hosts
   // Volumes whose claims were deleted earlier.
   if (!options.purge) TRY(delete_objects(client, options.name, {}));
   if (file.after != file.before) TRY(write_cluster_file(options.hosts.file, file.before, file.after));

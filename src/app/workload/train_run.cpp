@@ -5,6 +5,7 @@
 #include "gpuadm/report/findings.hpp"
 #include "gpuadm/workload/all_reduce.hpp"
 
+#include "app/workload/claim_folders.hpp"
 #include "app/workload/train_all_reduce.hpp"
 #include "app/workload/train_follow.hpp"
 
@@ -118,6 +119,14 @@ Result<> add_all_reduce(TrainSession& opened, const TrainJob& job, TrainView& vi
   return {};
 }
 
+/// The folders of the claims that its pods mount.
+Result<> check_folders(const Hosts& hosts, const TrainJob& job, TrainSession& opened, const Io& io) {
+  std::vector<std::string> claims;
+  for (const workload::Role& role : job.roles)
+    for (std::string& name : claims_of_pod(role.pod)) claims.push_back(std::move(name));
+  return check_claims_of_pod(claims, job.space, hosts, opened.cluster, *opened.client, io);
+}
+
 /// The rest of a command whose job has been created.
 struct Attendance {
   std::string space, name;
@@ -175,12 +184,14 @@ Result<Outcome> train_run(const TrainRunOptions& options, Io& io) {
   if (blocked) return Outcome::blocked;
   const bool claims = !view.supply.claims.empty();
   const TrainVolume volume = TRY(create_train_volume(plan, job.space, *opened->client, io));
+  const auto checked = check_folders(request.hosts, job, *opened, io);
   const auto withdraw = [&](base::Error error) {
     base::Error all = withdraw_train_objects(*opened->client, job, claims, std::move(error), io);
     if (const auto deleted = delete_train_volume(plan, volume, job, *opened->client); !deleted)
       all.what += fmt::format("; its volume could not be deleted: {}", deleted.error().what);
     return all;
   };
+  if (!checked) return std::unexpected(withdraw(checked.error()));
   if (const auto created = create_train_objects(*opened->client, job, context); !created)
     return std::unexpected(withdraw(created.error()));
   return attend(*opened, {job.space, job.name, std::chrono::seconds(options.wait), options.detach, withdraw},
@@ -223,6 +234,11 @@ Result<Outcome> train_resume(const TrainOptions& options, Io& io) {
     attempt = workload::attempt_of(job) + 1;
     next.push_back(TRY(workload::repeated(job, attempt)));
   }
+  std::vector<std::string> claims;
+  for (const base::Tree& job : next)
+    if (const base::Tree* pod = job.at({"spec", "template", "spec"}))
+      for (std::string& name : claims_of_pod(*pod)) claims.push_back(std::move(name));
+  TRY(check_claims_of_pod(claims, space, options.hosts, opened->cluster, client, io));
   TRY(replace_jobs(*opened, state, next));
   io.err(fmt::format("train/{}: attempt {}\n", state.name, attempt));
   const auto end_again = [&](base::Error error) {

@@ -80,6 +80,20 @@ void read_mounts(const Sections& sections, Storage& storage) {
   }
 }
 
+/// "drwx------ 0 0 /mnt/share/gpuadm-data"
+void read_folders(const Sections& sections, Storage& storage) {
+  const Section* section = sections.find("storage-folders");
+  if (!section || section->status != 0 || section->cut) return;
+  storage.folders.emplace();
+  for (const std::string_view line : section->lines) {
+    const auto words = base::words(line);
+    if (words.size() < 4 || words[0].size() < 10) continue;
+    storage.folders->push_back({std::string(words[0]), count(words[1]).value_or(~0ULL),
+                                count(words[2]).value_or(~0ULL),
+                                std::string(line.substr(line.find(" /") + 1))});
+  }
+}
+
 }  // namespace
 
 void read_storage(const Sections& sections, Facts& facts) {
@@ -87,6 +101,7 @@ void read_storage(const Sections& sections, Facts& facts) {
   read_mounts(sections, facts.storage);
   read_block_devices(sections, facts.storage);
   read_drives(sections, facts.storage);
+  read_folders(sections, facts.storage);
   for (const std::string_view line : sections.lines("/etc/fstab"))
     if (const auto words = base::words(line); words.size() > 3 && !words[0].starts_with('#'))
       facts.storage.fstab.push_back(
@@ -136,18 +151,24 @@ Tree drive(const DriveHealth& d) {
                        {"wear", tree_of(d.wear)}});
 }
 
+Tree storage_folder(const StorageFolder& f) {
+  return Tree::map_of({{"mode", f.mode}, {"uid", f.uid}, {"gid", f.gid}, {"path", f.path}});
+}
+
 }  // namespace
 
 Tree storage_tree(const Facts& f) {
-  return Tree::map_of({{"fstab", list_of(f.storage.fstab, entry)},
-                       {"blockDevices", list_of(f.storage.block_devices, block_device)},
-                       {"nvme", map_of(f.storage.nvme_states)},
-                       {"drives", list_of(f.storage.drives, drive)},
-                       {"xfsFtype", tree_of(f.storage.xfs_ftype)},
-                       {"iscsiInitiator", f.storage.iscsi_initiator},
-                       {"multipathRules", Tree::list_of(f.storage.multipath_rules)},
-                       {"etcdFsync", tree_of(f.kubernetes.etcd_fsync)},
-                       {"etcdCommit", tree_of(f.kubernetes.etcd_commit)}});
+  Tree tree = Tree::map_of({{"fstab", list_of(f.storage.fstab, entry)},
+                            {"blockDevices", list_of(f.storage.block_devices, block_device)},
+                            {"nvme", map_of(f.storage.nvme_states)},
+                            {"drives", list_of(f.storage.drives, drive)},
+                            {"xfsFtype", tree_of(f.storage.xfs_ftype)},
+                            {"iscsiInitiator", f.storage.iscsi_initiator},
+                            {"multipathRules", Tree::list_of(f.storage.multipath_rules)},
+                            {"etcdFsync", tree_of(f.kubernetes.etcd_fsync)},
+                            {"etcdCommit", tree_of(f.kubernetes.etcd_commit)}});
+  if (f.storage.folders) tree.set("folders", list_of(*f.storage.folders, storage_folder));
+  return tree;
 }
 
 Tree disks_tree(const Storage& storage) {

@@ -169,6 +169,7 @@ constexpr std::array forms = std::to_array<SectionForm>({
     {"pci", always, pci_function, all, none},
     {"disks", with<stat>, file_system, all, zero},
     {"folders", with<stat>, file_mode, all, zero},
+    {"storage-folders", nullptr, folder_mode, all, zero},
     {"links", always, network_link, all, none},
     {"link-values", always, path_value, all, none},
     {"rdma", nullptr, path_value, all, none},

@@ -42,6 +42,13 @@ bool static_pod(Line line) {
   return name == "etcd" || (name.starts_with("kube-") && name.size() < 40);
 }
 
+bool folder_mode(Line line) {
+  const auto all = base::words(line);
+  return all.size() >= 4 && all[0].size() >= 10 && line.find(" /") != Line::npos &&
+         all[1].find_first_not_of("0123456789") == Line::npos &&
+         all[2].find_first_not_of("0123456789") == Line::npos;
+}
+
 bool file_mode(Line line) {
   const auto all = base::words(line);
   return all.size() >= 4 && line.find(" /") != Line::npos &&

@@ -31,6 +31,8 @@ template <std::size_t least>
 [[nodiscard]] bool path_value(Line line);
 /// "kube-apiserver --flag=value"
 [[nodiscard]] bool static_pod(Line line);
+/// "drwx------ 0 0 /path"
+[[nodiscard]] bool folder_mode(Line line);
 /// "600 root root /path"
 [[nodiscard]] bool file_mode(Line line);
 [[nodiscard]] bool kernel_module(Line line);
