@@ -47,7 +47,6 @@ Argv openssh_client(const Options& options, spec::HostKeys policy, const spec::E
             "-x",
             "-oBatchMode=yes",
             "-oPermitLocalCommand=no",
-            "-oRemoteCommand=none",
             "-oLogLevel=INFO",  // its messages say why it failed, and that a key is new
             fmt::format("-oConnectTimeout={}", options.connect_timeout.count()),
             fmt::format("-oServerAliveInterval={}", options.keep_alive.count()),

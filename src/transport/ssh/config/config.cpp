@@ -49,6 +49,11 @@ std::string unless_none(std::string_view value) {
   return std::string(is_none(value) ? "" : value);
 }
 
+/// Replaces a setting on the command line of the OpenSSH client.
+void replace(Config& config, std::string_view value, std::string_view usual, const char* option) {
+  if (value != usual) config.client_options.emplace_back(option);
+}
+
 int family(std::string_view value) {
   return value == "inet" ? AF_INET : value == "inet6" ? AF_INET6 : AF_UNSPEC;
 }
@@ -78,6 +83,12 @@ const std::map<std::string_view, Setter>& setters() {
       {"addressfamily", [](Config& c, std::string_view v) { c.family = family(v); }},
       {"checkhostip", [](Config& c, std::string_view v) { c.check_ip = yes(v); }},
       {"rekeylimit", [](Config& c, std::string_view v) { c.rekey_limit = v; }},
+      {"stdinnull", [](Config& c, std::string_view v) { replace(c, v, "no", "-oStdinNull=no"); }},
+      {"forkafterauthentication",
+       [](Config& c, std::string_view v) { replace(c, v, "no", "-oForkAfterAuthentication=no"); }},
+      {"sessiontype",
+       [](Config& c, std::string_view v) { replace(c, v, "default", "-oSessionType=default"); }},
+      {"remotecommand", [](Config& c, std::string_view v) { replace(c, v, "none", "-oRemoteCommand=none"); }},
       {"hashknownhosts", [](Config& c, std::string_view v) { c.hash_known_hosts = yes(v); }},
       {"identityagent", [](Config& c, std::string_view v) { c.identity_agent = v; }},
       {"proxycommand", [](Config& c, std::string_view v) { c.proxy_command = unless_none(v); }},

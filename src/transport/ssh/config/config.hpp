@@ -25,6 +25,8 @@ struct Config {
   /// those between names. Empty: none.
   std::string unclear_files;
   bool identities_only = false;
+  /// Options for ssh's command line, instead of settings that leave no session for a command (StdinNull yes).
+  std::vector<std::string> client_options;
   bool gssapi = false;
   bool host_based = false;  ///< HostbasedAuthentication
   bool hash_known_hosts = false;

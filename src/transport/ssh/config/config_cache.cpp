@@ -97,7 +97,8 @@ void ConfigCache::go_on(Query& query) {
   Config config = parse_config(query.out);
   for (const auto& [option, list] : {std::pair{"UserKnownHostsFile", &config.user_known_hosts},
                                      {"GlobalKnownHostsFile", &config.global_known_hosts}})
-    if (list->size() > 1 && config.unclear_files.empty() && patterns_.may_have_blanks(files))
+    if (list->size() > 1 && config.unclear_files.empty() &&
+        patterns_.may_have_blanks(base::lower(option), files))
       config.unclear_files = option;
   query.answer = std::move(config);
 }

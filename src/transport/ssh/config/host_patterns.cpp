@@ -8,12 +8,16 @@
 #include <glob.h>
 
 #include <algorithm>
+#include <array>
 #include <initializer_list>
 
 namespace transport {
 
 namespace {
 constexpr int deepest = 16;  // ssh_config(5): nested Include
+
+constexpr std::array lists_of_files =
+    std::to_array<std::string_view>({"userknownhostsfile", "globalknownhostsfile"});
 
 bool is_one_of(std::string_view keyword, std::initializer_list<std::string_view> keywords) {
   return std::ranges::find(keywords, keyword) != keywords.end();
@@ -97,7 +101,10 @@ void HostPatterns::scan_line(std::string_view line, Scan& scan) {
   const auto [keyword, value] = config_line(line);
   if (keyword.empty()) {
     // A keyword in quotes, or nothing.
-    if (line.find('"') < line.find('#')) scan.each_host_differs = scan.may_have_blanks = true;
+    if (line.find('"') < line.find('#')) {
+      scan.each_host_differs = true;
+      scan.quoted.insert(std::begin(lists_of_files), std::end(lists_of_files));
+    }
     return;
   }
   // Versions of OpenSSH read quotes, backslashes and comments behind values differently.
@@ -106,9 +113,9 @@ void HostPatterns::scan_line(std::string_view line, Scan& scan) {
       (!is_expanded_here(keyword) && names_host(value)) || (keyword == "host" && !is_plain) ||
       (keyword == "include" && value.find_first_of("%$") != value.npos))
     scan.each_host_differs = true;
-  if (is_one_of(keyword, {"userknownhostsfile", "globalknownhostsfile"}) &&
+  if (std::ranges::find(lists_of_files, keyword) != lists_of_files.end() &&
       (!is_plain || value.find('$') != value.npos))
-    scan.may_have_blanks = true;
+    scan.quoted.insert(keyword);
   const auto words = base::words(value);
   if (keyword == "host") scan.hosts.emplace_back(words.begin(), words.end());
   if (keyword == "include") scan.includes.insert(scan.includes.end(), words.begin(), words.end());
@@ -139,11 +146,11 @@ void HostPatterns::confirm(const std::set<std::string>& files) {
   if (files != files_) each_host_differs_ = true;
 }
 
-bool HostPatterns::may_have_blanks(const std::set<std::string>& files) {
+bool HostPatterns::may_have_blanks(const std::string& keyword, const std::set<std::string>& files) {
   return login_home().string().find_first_of(" \t") != std::string::npos ||
          std::ranges::any_of(files, [&](const std::string& file) {
            const Scan& found = scan(file);
-           return !found.is_readable || found.may_have_blanks;
+           return !found.is_readable || found.quoted.contains(keyword);
          });
 }
 

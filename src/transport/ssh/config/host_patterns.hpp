@@ -31,8 +31,9 @@ class HostPatterns {
   /// The files that OpenSSH has read. If they are not those that were read here (an Include that was not
   /// understood, files in another directory), each host is its own class from now on.
   void confirm(const std::set<std::string>& files);
-  /// Whether a list of known_hosts files in one of these files may contain a blank that is part of a name.
-  [[nodiscard]] bool may_have_blanks(const std::set<std::string>& files);
+  /// Whether a name in a list of files, which one of these files sets with this keyword (in lower case), may
+  /// contain a blank.
+  [[nodiscard]] bool may_have_blanks(const std::string& keyword, const std::set<std::string>& files);
   /// Names of the files.
   [[nodiscard]] const std::set<std::string>& files() const { return files_; }
 
@@ -40,7 +41,9 @@ class HostPatterns {
   struct Scan {
     std::vector<std::vector<std::string>> hosts;  ///< the patterns of each Host line
     std::vector<std::string> includes;
-    bool each_host_differs = false, may_have_blanks = false, is_readable = false;
+    std::set<std::string>
+        quoted;  ///< keywords of lists of files, some of which may have blanks in their names
+    bool each_host_differs = false, is_readable = false;
   };
   static void scan_line(std::string_view line, Scan& scan);
   const Scan& scan(const std::string& file);

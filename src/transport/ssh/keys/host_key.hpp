@@ -30,6 +30,8 @@ class HostKeyCheck {
   /// The effective policy: the stricter one wins. Without a file for new keys (`UserKnownHostsFile none`),
   /// none is accepted, as by OpenSSH.
   [[nodiscard]] spec::HostKeys policy() const { return policy_; }
+  /// The known_hosts files, in the order of reading.
+  [[nodiscard]] const std::vector<std::string>& files() const { return files_; }
   /// Whether a key or a CA is known for the host, or a key is pinned.
   [[nodiscard]] bool is_known() const;
   /// Fault::host_key if the pinned key is revoked in a known_hosts file.
