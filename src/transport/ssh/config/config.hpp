@@ -21,7 +21,7 @@ struct Config {
   std::string key_alias;  ///< name in known_hosts, if different
   std::vector<std::string> identity_files, certificate_files;
   std::vector<std::string> user_known_hosts, global_known_hosts;  ///< empty: "none"
-  /// The option of the two whose files cannot be told apart: `ssh -G` prints blanks in names as it prints
+  /// The option of the two whose files gpuadm cannot separate: `ssh -G` prints blanks in names as it prints
   /// those between names. Empty: none.
   std::string unclear_files;
   bool identities_only = false;

@@ -27,7 +27,7 @@ std::string short_type(std::string_view type) {
 /// Characters of a pattern or a list: OpenSSH stores no key for a name that contains one.
 constexpr std::string_view unstorable = "@?*#[]|'\"\\, \t\r\n";
 
-/// The known_hosts files, the user's first. If their names cannot be told apart, each text that may be a
+/// The known_hosts files, the user's first. If gpuadm cannot separate their names, each text that may be a
 /// name.
 std::vector<std::string> known_hosts_files(const Config& config, const std::string& typed_host,
                                            const std::filesystem::path& instead) {
