@@ -147,11 +147,12 @@ void HostPatterns::confirm(const std::set<std::string>& files) {
 }
 
 bool HostPatterns::may_have_blanks(const std::string& keyword, const std::set<std::string>& files) {
+  const auto is_quoted_in = [&](const std::string& file) {
+    const Scan& found = scan(file);
+    return !found.is_readable || found.quoted.contains(keyword);
+  };
   return login_home().string().find_first_of(" \t") != std::string::npos ||
-         std::ranges::any_of(files, [&](const std::string& file) {
-           const Scan& found = scan(file);
-           return !found.is_readable || found.quoted.contains(keyword);
-         });
+         std::ranges::any_of(files, is_quoted_in) || std::ranges::any_of(files_, is_quoted_in);
 }
 
 void HostPatterns::include(std::string_view pattern, const std::filesystem::path& relative_to, int depth) {
