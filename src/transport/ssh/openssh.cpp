@@ -28,9 +28,9 @@ Argv client(const Options& options, spec::HostKeys policy, const spec::Endpoint&
   return argv;
 }
 
-/// SHA256:… of the key that a file has for a name. Empty: none.
+/// SHA256:… of the last key that a file has for a name: that which was added. Empty: none.
 std::string fingerprint_in(const std::string& file, const std::string& name) {
-  std::string out;
+  std::string out, print;
   if (auto child = Child::spawn({"ssh-keygen", "-l", "-f", file, "-F", name}, Child::Wiring::pipes)) {
     child->wait(std::chrono::seconds(5));
     while (child->out.is_open() && Child::read(child->out, out) == Child::Read::some) {
@@ -38,8 +38,8 @@ std::string fingerprint_in(const std::string& file, const std::string& name) {
   }
   out = base::replace_all(std::move(out), "\n", " ");
   for (const auto word : base::words(out))
-    if (word.starts_with("SHA256:")) return std::string(word);
-  return {};
+    if (word.starts_with("SHA256:")) print = word;
+  return print;
 }
 
 // "Warning: Permanently added '[192.0.2.1]:2222' (ED25519) to the list of known hosts."

@@ -129,7 +129,8 @@ base::Result<KeyFile> read_key_file(const std::filesystem::path& path) {
   if (!file.encrypted) {
     const PrivateKey key = open_pem(text, base::Secret{});
     if (!key) return base::fail(Fault::spec, fmt::format("{}: invalid private key", path.string()));
-    take_public(file, TRY(supported_blob(key.get(), path)));
+    std::string blob = TRY(supported_blob(key.get(), path));
+    take_public(file, std::move(blob));
   } else if (const auto beside = base::read_file(path.string() + ".pub", 64u << 10)) {
     const auto words = base::words(base::trim(*beside));
     if (words.size() > 1) take_public(file, unbase64(words[1]));
