@@ -2,6 +2,7 @@
 
 #include "place.hpp"
 #include "transport/ssh/config/config_cache.hpp"
+#include "transport/ssh/config/tokens.hpp"
 
 #include <doctest/doctest.h>
 
@@ -49,10 +50,21 @@ TEST_CASE("ssh config: tokens and the home directory are expanded") {
   config.host_name = "10.0.0.1";
   config.port = 2222;
   config.user = "me";
-  CHECK(transport::expand("/x/%h-%p-%r-%n-%%-%z", config, "alias") == "/x/10.0.0.1-2222-me-alias-%-%z");
-  CHECK(transport::expand("~/k", config, "alias") == base::home().string() + "/k");
-  CHECK(transport::expand("~/k", config, "alias", transport::Tilde::no) == "~/k");
-  CHECK(transport::expand("100%", config, "alias") == "100%");
+  using transport::Expansion, transport::expand;
+  ::setenv("GPUADM_TEST", "a value", 1);
+  CHECK(expand("/x/%h-%p-%r-%n-%k-%%", config, "alias") == "/x/10.0.0.1-2222-me-alias-alias-%");
+  CHECK(expand("~/${GPUADM_TEST}/k", config, "alias") == base::home().string() + "/a value/k");
+  CHECK(expand("~//k$", config, "alias", Expansion::tilde) == base::home().string() + "//k$");
+  CHECK(expand("~/%h ${X}", config, "alias", Expansion::tilde) == base::home().string() + "/%h ${X}");
+  CHECK(expand("~ %h %n %p %r %%", config, "alias", Expansion::proxy) == "~ 10.0.0.1 alias 2222 me %");
+  config.key_alias = "other";
+  CHECK(expand("%k", config, "alias") == "other");
+  // What only OpenSSH knows.
+  for (const char* text : {"%C", "%j", "%z", "100%", "~user/k", "${GPUADM_UNSET}", "${GPUADM_TEST"})
+    CHECK_FALSE(expand(text, config, "alias"));
+  for (const char* text : {"%d", "%"}) CHECK_FALSE(expand(text, config, "alias", Expansion::proxy));
+  for (const char* text : {"/k/%h", "/k/${X}", "~user/k"})
+    CHECK_FALSE(expand(text, config, "alias", Expansion::completed));
 }
 
 TEST_CASE("ssh config: hosts that the configuration does not distinguish share one answer of ssh") {
@@ -173,6 +185,7 @@ TEST_CASE("ssh config: the way through a jump host is ssh's own") {
   CHECK(expanded.back() == "ssh://jump.gpu7");
   config.proxy_jump.clear();
   config.proxy_command = "nc %h %p";
+  ::setenv("SHELL", "/bin/sh", 1);
   CHECK(transport::proxy_of(config, "gpu7", {}) ==
         std::vector<std::string>{"/bin/sh", "-c", "exec nc fd00::1 2222"});
   config.proxy_command.clear();

@@ -13,7 +13,7 @@ namespace {
 std::string blob(const std::string& type, const std::string& body) {
   std::string bytes;
   transport::put_string(bytes, type);
-  transport::put_string(bytes, body);
+  transport::put_string(bytes, body + std::string(32 - body.size(), '.'));
   return bytes;
 }
 std::string line(const std::string& names, const std::string& body, const std::string& type = "ssh-ed25519") {

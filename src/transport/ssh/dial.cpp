@@ -27,8 +27,12 @@ void tune(int fd, int keep_alive) {
 }
 }  // namespace
 
-Dial::Dial(std::string host, std::uint16_t port, std::vector<std::string> proxy, int keep_alive)
-    : host_(std::move(host)), port_(port), proxy_(std::move(proxy)), keep_alive_(std::max(keep_alive, 1)) {
+Dial::Dial(std::string host, std::uint16_t port, std::vector<std::string> proxy, int keep_alive, int family)
+    : host_(std::move(host)),
+      port_(port),
+      proxy_(std::move(proxy)),
+      keep_alive_(std::max(keep_alive, 1)),
+      family_(family) {
   peer_ = proxy_.empty() ? fmt::format("{}:{}", host_, port_) : "`" + base::join(proxy_, " ") + "`";
 }
 
@@ -46,7 +50,7 @@ base::Result<bool> Dial::advance() {
     if (error == 0) return true;
     refused(error);
   } else {
-    if (!resolver_) resolver_.emplace(host_, port_);
+    if (!resolver_) resolver_.emplace(host_, port_, family_);
     const auto found = TRY(resolver_->poll());
     if (!found) return false;
     left_ = *found;
@@ -72,6 +76,12 @@ base::Result<bool> Dial::begin_connect() {
   }
   return base::fail(base::Fault::unreachable, problem_,
                     "check that the host is up, that sshd is running, and that no firewall blocks the port");
+}
+
+std::string Dial::address() const {
+  if (is_proxy()) return {};
+  const std::string address = peer_.substr(0, peer_.rfind(':'));
+  return address.starts_with('[') ? address.substr(1, address.size() - 2) : address;
 }
 
 void Dial::refused(int error) {

@@ -85,6 +85,8 @@ Result<bool> Link::ask_config() {
     auto answer = TRY(session_.ssh->configs.ask(question_));
     if (!answer) return false;
     config_ = std::move(*answer);
+    if (auto why = transport::unserved(*config_, endpoint_.address))
+      return needs_openssh(Fault::host_key, std::move(*why));
     jump_ = jump_of(*config_, endpoint_.address);
   }
   if (jump_) {
@@ -95,11 +97,7 @@ Result<bool> Link::ask_config() {
   peer_.user = config_->user;
   peer_.login = fmt::format("ssh -p {} {}@{}", config_->port, config_->user, endpoint_.address);
   host_key_.emplace(session_, host_, *config_, endpoint_.address, endpoint_.host_key);
-  if ((unserved_ = host_key_->unserved())) {
-    if (may_move()) return base::fail(Fault::host_key, *unserved_);
-    return base::fail(Fault::host_key, *std::exchange(unserved_, std::nullopt),
-                      "use the OpenSSH client: --ssh-client openssh");
-  }
+  if (auto why = host_key_->unserved()) return needs_openssh(Fault::host_key, std::move(*why));
   phase_ = Phase::dial;
   return true;
 }
@@ -109,7 +107,7 @@ Result<bool> Link::dial() {
       std::max<base::Clock::duration>(session_.options.connect_timeout / 3, least_for_an_address);
   if (!dial_) {
     dial_.emplace(config_->host_name, config_->port, proxy_of(*config_, endpoint_.address, session_.options),
-                  static_cast<int>(session_.options.keep_alive.count()));
+                  static_cast<int>(session_.options.keep_alive.count()), config_->family);
     address_deadline_ = session_.now() + time_for_an_address;
   }
   if (session_.now() >= address_deadline_ && dial_->try_next())
@@ -152,7 +150,7 @@ Result<> Link::check_host_key() {
   int type = 0;
   const char* blob = ::libssh2_session_hostkey(handle_.get(), &size, &type);
   if (!blob) return base::fail(Fault::host_key, "the host has no host key");
-  return host_key_->verify({blob, size});
+  return host_key_->verify({blob, size}, dial_->address());
 }
 
 Result<bool> Link::handshake_failed(int code) {
@@ -183,12 +181,15 @@ Result<bool> Link::handshake_failed(int code) {
     return std::unexpected(lost("during the handshake"));
   char* message = nullptr;
   ::libssh2_session_last_error(handle_.get(), &message, nullptr, 0);
-  unserved_ = fmt::format("libssh2 {} and its server have no algorithms in common ({})", ::libssh2_version(0),
-                          message ? message : "");
-  if (!may_move())
-    return base::fail(Fault::unreachable, *std::exchange(unserved_, std::nullopt),
-                      "use the OpenSSH client: --ssh-client openssh");
-  return base::fail(Fault::unreachable, *unserved_);
+  return needs_openssh(Fault::unreachable,
+                       fmt::format("libssh2 {} and its server have no algorithms in common ({})",
+                                   ::libssh2_version(0), message ? message : ""));
+}
+
+std::unexpected<base::Error> Link::needs_openssh(Fault fault, std::string why) {
+  if (!may_move()) return base::fail(fault, std::move(why), "use the OpenSSH client: --ssh-client openssh");
+  unserved_ = why;
+  return base::fail(fault, std::move(why));
 }
 
 Result<bool> Link::log_in() {

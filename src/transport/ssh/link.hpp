@@ -61,6 +61,8 @@ class Link {
   [[nodiscard]] Result<bool> log_in();
   [[nodiscard]] Result<> check_host_key();
   [[nodiscard]] Result<bool> handshake_failed(int code);
+  /// The error of a connection that only the OpenSSH client can make; sets unserved() if it may.
+  [[nodiscard]] std::unexpected<base::Error> needs_openssh(base::Fault fault, std::string why);
   [[nodiscard]] base::Error too_late() const;
   [[nodiscard]] bool may_move() const { return session_.options.client == spec::SshClient::automatic; }
   void drop();

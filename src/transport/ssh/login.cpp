@@ -148,6 +148,8 @@ std::optional<std::string> Login::for_openssh() const {
   if (config_.gssapi && methods_.find("gssapi") != std::string::npos && config_.allows("gssapi-with-mic") &&
       has_ticket())
     return "libssh2 has no GSSAPI";
+  if (config_.host_based && methods_.find("hostbased") != std::string::npos && config_.allows("hostbased"))
+    return "gpuadm has no host-based authentication";
   const char* banner = ::libssh2_session_banner_get(handle_);
   const bool rsa = std::any_of(
       offer_.identities.begin(), offer_.identities.end(),

@@ -22,38 +22,46 @@ Argv client(const Options& options, spec::HostKeys policy, const spec::Endpoint&
   Argv argv = openssh_client(options, policy, endpoint);
   if (const std::string ciphers = openssh_ciphers(config); !ciphers.empty())
     argv.push_back("-oCiphers=" + ciphers);
+  argv.insert(argv.end(), config.client_options.begin(), config.client_options.end());
   argv.insert(argv.end(), {"-oControlMaster=auto", "-oControlPath=" + control,
                            fmt::format("-oControlPersist={}", left_alone), "-oClearAllForwardings=yes"});
   return argv;
 }
 
-// "Warning: Permanently added '[192.0.2.1]:2222' (ED25519) to the list of known hosts."
-void report_new_key(const Session& session, const std::string& host, const std::string& words) {
-  static constexpr std::string_view added = "Permanently added '";
-  const std::size_t from = words.find(added);
-  if (from == std::string::npos) return;
-  const std::string name =
-      words.substr(from + added.size(), words.find('\'', from + added.size()) - from - added.size());
-  Argv argv{"ssh-keygen", "-l", "-F", name};
-  if (!session.options.known_hosts.empty())
-    argv.insert(argv.end(), {"-f", session.options.known_hosts.string()});
-  std::string out, print = "fingerprint unknown";
-  if (auto child = Child::spawn(argv, Child::Wiring::pipes)) {
+/// SHA256:… of the last key that a file has for a name: that which was added. Empty: none.
+std::string fingerprint_in(const std::string& file, const std::string& name) {
+  std::string out, print;
+  if (auto child = Child::spawn({"ssh-keygen", "-l", "-f", file, "-F", name}, Child::Wiring::pipes)) {
     child->wait(std::chrono::seconds(5));
     while (child->out.is_open() && Child::read(child->out, out) == Child::Read::some) {
     }
   }
   out = base::replace_all(std::move(out), "\n", " ");
-  for (auto word : base::words(out))
+  for (const auto word : base::words(out))
     if (word.starts_with("SHA256:")) print = word;
-  session.notify(host, fmt::format("new host key of {}: {}, added by ssh", name, print));
+  return print;
+}
+
+// "Warning: Permanently added '[192.0.2.1]:2222' (ED25519) to the list of known hosts."
+void report_new_key(const Session& session, const std::string& host, const std::vector<std::string>& files,
+                    const std::string& words) {
+  static constexpr std::string_view added = "Permanently added '";
+  const std::size_t from = words.find(added);
+  if (from == std::string::npos) return;
+  const std::string name =
+      words.substr(from + added.size(), words.find('\'', from + added.size()) - from - added.size());
+  std::string print;
+  for (const auto& file : files)
+    if (print.empty()) print = fingerprint_in(file, name);
+  session.notify(host, fmt::format("new host key of {}: {}, added by ssh", name,
+                                   print.empty() ? "fingerprint unknown" : print));
 }
 
 std::unique_ptr<Transport> client_of(Session& session, const std::string& host,
-                                     const spec::Endpoint& endpoint, spec::HostKeys policy,
+                                     const spec::Endpoint& endpoint, const HostKeyCheck& check,
                                      const Config& config) {
   const Options& options = session.options;
-  const Argv argv = client(options, policy, endpoint, session.ssh->new_control_path(), config);
+  const Argv argv = client(options, check.policy(), endpoint, session.ssh->new_control_path(), config);
   Peer peer = openssh_peer(host, endpoint);
   if (!config.user.empty()) peer.user = config.user;  // the same key for a password as with libssh2
   Way way;
@@ -66,7 +74,9 @@ std::unique_ptr<Transport> client_of(Session& session, const std::string& host,
   };
   way.connect_timeout = options.connect_timeout;
   way.failed = [peer](const std::string& words, bool begun) { return openssh_failure(peer, words, begun); };
-  way.connected = [&session, host](const std::string& words) { report_new_key(session, host, words); };
+  way.connected = [&session, host, files = check.files()](const std::string& words) {
+    report_new_key(session, host, files, words);
+  };
   way.hang_up = [argv, address = endpoint.address] {
     Argv all = argv;
     all.insert(all.end(), {"-O", "exit", "--", address});
@@ -129,7 +139,7 @@ class Openssh final : public Transport {
     const HostKeyCheck check(session_, host_, *config, endpoint_.address, endpoint_.host_key);
     TRY(check.pinned_is_not_revoked());
     if (!check.is_known() && check.policy() == spec::HostKeys::accept_new) session_.note_new_key(host_);
-    client_ = client_of(session_, host_, endpoint_, check.policy(), *config);
+    client_ = client_of(session_, host_, endpoint_, check, *config);
     Command command = std::move(*waiting_);
     waiting_.reset();
     TRY(client_->start(std::move(command)));

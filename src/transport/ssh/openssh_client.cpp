@@ -1,6 +1,7 @@
 #include "transport/ssh/openssh_client.hpp"
 
 #include "transport/dialogue.hpp"
+#include "transport/ssh/config/config.hpp"
 
 #include <fmt/format.h>
 
@@ -33,7 +34,7 @@ Argv host_key_options(const Options& options, spec::HostKeys policy, const spec:
             pin(endpoint.host_key)};
   Argv argv{policy == spec::HostKeys::accept_new ? "-oStrictHostKeyChecking=accept-new"
                                                  : "-oStrictHostKeyChecking=yes"};
-  if (!options.known_hosts.empty()) argv.push_back("-oUserKnownHostsFile=" + options.known_hosts.string());
+  if (!options.known_hosts.empty()) argv.push_back(known_hosts_option(options.known_hosts));
   return argv;
 }
 
@@ -46,6 +47,7 @@ Argv openssh_client(const Options& options, spec::HostKeys policy, const spec::E
             "-x",
             "-oBatchMode=yes",
             "-oPermitLocalCommand=no",
+            "-oLogLevel=INFO",  // its messages say why it failed, and that a key is new
             fmt::format("-oConnectTimeout={}", options.connect_timeout.count()),
             fmt::format("-oServerAliveInterval={}", options.keep_alive.count()),
             "-oServerAliveCountMax=3"};

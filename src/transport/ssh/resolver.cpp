@@ -36,11 +36,12 @@ std::string text_of(const Address& address) {
   return fmt::format(fmt::runtime(std::strchr(host, ':') ? "[{}]:{}" : "{}:{}"), host, port);
 }
 
-Resolver::Resolver(const std::string& host, std::uint16_t port)
+Resolver::Resolver(const std::string& host, std::uint16_t port, int family)
     : host_(host), lookup_(std::make_unique<Lookup>()) {
   Lookup& lookup = *lookup_;
   lookup.host = host;
   lookup.port = std::to_string(port);
+  lookup.hints.ai_family = family;
   lookup.hints.ai_socktype = SOCK_STREAM;
   lookup.hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
   addrinfo* info = nullptr;

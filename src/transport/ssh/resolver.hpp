@@ -24,7 +24,7 @@ struct Address {
 /// Resolves a name without blocking: numeric addresses at once, names by the C library's own thread.
 class Resolver {
  public:
-  Resolver(const std::string& host, std::uint16_t port);
+  Resolver(const std::string& host, std::uint16_t port, int family);
   ~Resolver();
   Resolver(const Resolver&) = delete;
   Resolver& operator=(const Resolver&) = delete;

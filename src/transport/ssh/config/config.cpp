@@ -1,12 +1,12 @@
 #include "transport/ssh/config/config.hpp"
 
-#include "gpuadm/base/files.hpp"
 #include "gpuadm/base/text.hpp"
+
+#include "transport/ssh/config/tokens.hpp"
 
 #include <fmt/format.h>
 
-#include <pwd.h>
-#include <unistd.h>
+#include <netdb.h>
 
 #include <algorithm>
 #include <functional>
@@ -15,20 +15,20 @@
 namespace transport {
 
 namespace {
-std::string own_name() {
-  const passwd* entry = ::getpwuid(::geteuid());
-  return entry ? entry->pw_name : "root";
+/// "none" stands for no value (ssh_config(5)).
+bool is_none(std::string_view value) {
+  return base::lower(value) == "none";
 }
 
-std::vector<std::string> list(std::string_view value) {
+std::vector<std::string> files(Config& config, const char* option, std::string_view value) {
+  if (is_none(value)) return {};
   std::vector<std::string> items;
-  for (auto word : base::words(value)) items.emplace_back(word);
+  for (const std::string_view item : base::split(value, ' ')) items.emplace_back(item);
+  if (items.size() > 1 && !std::ranges::all_of(items, [](const std::string& item) {
+        return item.starts_with('/') || item.starts_with('~');
+      }))
+    config.unclear_files = option;
   return items;
-}
-
-/// Files; "none" stands for no file (ssh_config(5)).
-std::vector<std::string> files(std::string_view value) {
-  return value == "none" ? std::vector<std::string>{} : list(value);
 }
 
 bool yes(std::string_view value) {
@@ -46,7 +46,16 @@ std::vector<std::string> names(std::string_view value) {
 }
 
 std::string unless_none(std::string_view value) {
-  return std::string(value == "none" ? "" : value);
+  return std::string(is_none(value) ? "" : value);
+}
+
+/// Replaces a setting on the command line of the OpenSSH client.
+void replace(Config& config, std::string_view value, std::string_view usual, const char* option) {
+  if (value != usual) config.client_options.emplace_back(option);
+}
+
+int family(std::string_view value) {
+  return value == "inet" ? AF_INET : value == "inet6" ? AF_INET6 : AF_UNSPEC;
 }
 
 using Setter = std::function<void(Config&, std::string_view)>;
@@ -59,17 +68,31 @@ const std::map<std::string_view, Setter>& setters() {
       {"hostkeyalias", [](Config& c, std::string_view v) { c.key_alias = v; }},
       {"identityfile",
        [](Config& c, std::string_view v) {
-         if (v != "none") c.identity_files.emplace_back(v);
+         if (!is_none(v)) c.identity_files.emplace_back(v);
        }},
       {"certificatefile", [](Config& c, std::string_view v) { c.certificate_files.emplace_back(v); }},
-      {"userknownhostsfile", [](Config& c, std::string_view v) { c.user_known_hosts = files(v); }},
-      {"globalknownhostsfile", [](Config& c, std::string_view v) { c.global_known_hosts = files(v); }},
+      {"userknownhostsfile",
+       [](Config& c, std::string_view v) { c.user_known_hosts = files(c, "UserKnownHostsFile", v); }},
+      {"globalknownhostsfile",
+       [](Config& c, std::string_view v) { c.global_known_hosts = files(c, "GlobalKnownHostsFile", v); }},
       {"identitiesonly", [](Config& c, std::string_view v) { c.identities_only = yes(v); }},
       {"gssapiauthentication", [](Config& c, std::string_view v) { c.gssapi = yes(v); }},
+      {"hostbasedauthentication", [](Config& c, std::string_view v) { c.host_based = yes(v); }},
+      {"pkcs11provider", [](Config& c, std::string_view v) { c.pkcs11_provider = unless_none(v); }},
+      {"proxyusefdpass", [](Config& c, std::string_view v) { c.proxy_passes_descriptor = yes(v); }},
+      {"addressfamily", [](Config& c, std::string_view v) { c.family = family(v); }},
+      {"checkhostip", [](Config& c, std::string_view v) { c.check_ip = yes(v); }},
+      {"rekeylimit", [](Config& c, std::string_view v) { c.rekey_limit = v; }},
+      {"stdinnull", [](Config& c, std::string_view v) { replace(c, v, "no", "-oStdinNull=no"); }},
+      {"forkafterauthentication",
+       [](Config& c, std::string_view v) { replace(c, v, "no", "-oForkAfterAuthentication=no"); }},
+      {"sessiontype",
+       [](Config& c, std::string_view v) { replace(c, v, "default", "-oSessionType=default"); }},
+      {"remotecommand", [](Config& c, std::string_view v) { replace(c, v, "none", "-oRemoteCommand=none"); }},
       {"hashknownhosts", [](Config& c, std::string_view v) { c.hash_known_hosts = yes(v); }},
       {"identityagent", [](Config& c, std::string_view v) { c.identity_agent = v; }},
-      {"proxycommand", [](Config& c, std::string_view v) { c.proxy_command = v; }},
-      {"proxyjump", [](Config& c, std::string_view v) { c.proxy_jump = v; }},
+      {"proxycommand", [](Config& c, std::string_view v) { c.proxy_command = unless_none(v); }},
+      {"proxyjump", [](Config& c, std::string_view v) { c.proxy_jump = unless_none(v); }},
       {"stricthostkeychecking", [](Config& c, std::string_view v) { c.strict = yes(v); }},
       {"knownhostscommand", [](Config& c, std::string_view v) { c.known_hosts_command = unless_none(v); }},
       {"revokedhostkeys", [](Config& c, std::string_view v) { c.revoked_host_keys = unless_none(v); }},
@@ -100,10 +123,16 @@ const std::map<std::string_view, Setter>& setters() {
 }
 }  // namespace
 
-std::filesystem::path login_home() {
-  const passwd* entry = ::getpwuid(::geteuid());
-  return entry && entry->pw_dir && *entry->pw_dir == '/' ? std::filesystem::path(entry->pw_dir)
-                                                         : base::home();
+std::string canonical(const std::string& host) {
+  addrinfo hints{}, *found = nullptr;
+  hints.ai_flags = AI_NUMERICHOST;
+  hints.ai_socktype = SOCK_STREAM;
+  char name[NI_MAXHOST] = "";
+  if (::getaddrinfo(host.c_str(), nullptr, &hints, &found) == 0) {
+    ::getnameinfo(found->ai_addr, found->ai_addrlen, name, sizeof name, nullptr, 0, NI_NUMERICHOST);
+    ::freeaddrinfo(found);
+  }
+  return *name ? name : base::lower(host);
 }
 
 Config parse_config(std::string_view text) {
@@ -112,10 +141,8 @@ Config parse_config(std::string_view text) {
     const std::size_t blank = line.find(' ');
     if (blank == std::string_view::npos) continue;
     const auto found = setters().find(line.substr(0, blank));
-    if (found != setters().end()) found->second(config, base::trim(line.substr(blank + 1)));
+    if (found != setters().end()) found->second(config, line.substr(blank + 1));
   }
-  if (config.proxy_command == "none") config.proxy_command.clear();
-  if (config.proxy_jump == "none") config.proxy_jump.clear();
   return config;
 }
 
@@ -130,104 +157,13 @@ bool Config::allows(std::string_view method) const {
 
 Config plain_config(const std::string& host) {
   Config config;
-  config.host_name = base::lower(host);
-  config.user = own_name();
+  config.host_name = canonical(host);
+  config.user = login_name();
   for (const char* name : {"id_rsa", "id_ecdsa", "id_ecdsa_sk", "id_ed25519", "id_ed25519_sk"})
     config.identity_files.push_back(fmt::format("~/.ssh/{}", name));
-  config.user_known_hosts = {"~/.ssh/known_hosts"};
-  config.global_known_hosts = {"/etc/ssh/ssh_known_hosts"};
+  config.user_known_hosts = {"~/.ssh/known_hosts", "~/.ssh/known_hosts2"};
+  config.global_known_hosts = {"/etc/ssh/ssh_known_hosts", "/etc/ssh/ssh_known_hosts2"};
   return config;
-}
-
-std::string expand(std::string_view text, const Config& config, const std::string& typed_host, Tilde tilde) {
-  std::string out;
-  if (tilde == Tilde::yes && (text == "~" || text.starts_with("~/"))) {
-    out = login_home().string();
-    text.remove_prefix(1);
-  }
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '%' || i + 1 == text.size()) {
-      out += text[i];
-      continue;
-    }
-    switch (text[++i]) {
-      case '%':
-        out += '%';
-        break;
-      case 'h':
-        out += config.host_name;
-        break;
-      case 'p':
-        out += std::to_string(config.port);
-        break;
-      case 'r':
-        out += config.user;
-        break;
-      case 'n':
-        out += typed_host;
-        break;
-      case 'd':
-        out += login_home().string();
-        break;
-      case 'u':
-        out += own_name();
-        break;
-      default:
-        out += {'%', text[i]};
-    }
-  }
-  return out;
-}
-
-std::optional<ConfigQuestion> jump_of(const Config& config, const std::string& typed_host) {
-  if (config.proxy_jump.empty()) return std::nullopt;
-  const std::string jumps = expand(config.proxy_jump, config, typed_host, Tilde::no);
-  std::string_view jump = jumps;
-  jump.remove_prefix(jump.rfind(',') + 1);  // npos + 1 is 0
-  if (jump.starts_with("ssh://")) jump.remove_prefix(6);
-  ConfigQuestion question;
-  if (const auto at = jump.rfind('@'); at != jump.npos) {
-    question.user = jump.substr(0, at);
-    jump.remove_prefix(at + 1);
-  }
-  const auto closing = jump.find(']');
-  const auto colon = jump.rfind(':');
-  if (colon != jump.npos && (closing == jump.npos ? jump.find(':') == colon : colon > closing)) {
-    question.port = static_cast<std::uint16_t>(base::to_int(jump.substr(colon + 1)).value_or(0));
-    jump = jump.substr(0, colon);
-  }
-  if (jump.starts_with('[') && jump.ends_with(']')) jump = jump.substr(1, jump.size() - 2);
-  question.host = jump;
-  return question;
-}
-
-std::vector<std::string> proxy_of(const Config& config, const std::string& typed_host,
-                                  const Options& options) {
-  if (!config.proxy_jump.empty()) {
-    const std::string jumps = expand(config.proxy_jump, config, typed_host, Tilde::no);
-    const std::size_t last = jumps.rfind(',');
-    std::string jump = jumps.substr(last == std::string::npos ? 0 : last + 1);
-    const bool v6 = config.host_name.find(':') != std::string::npos;
-    const std::string there = v6 ? "[" + config.host_name + "]" : config.host_name;
-    std::vector<std::string> argv{"ssh",
-                                  "-oBatchMode=yes",
-                                  "-oServerAliveInterval=15",
-                                  "-oServerAliveCountMax=3",
-                                  "-oClearAllForwardings=yes",
-                                  options.host_keys == spec::HostKeys::accept_new && !config.jump_is_strict
-                                      ? "-oStrictHostKeyChecking=accept-new"
-                                      : "-oStrictHostKeyChecking=yes",
-                                  "-W",
-                                  fmt::format("{}:{}", there, config.port)};
-    if (!options.ssh_config.empty()) argv.insert(argv.end(), {"-F", options.ssh_config.string()});
-    if (!options.known_hosts.empty()) argv.push_back("-oUserKnownHostsFile=" + options.known_hosts.string());
-    if (last != std::string::npos) argv.insert(argv.end(), {"-J", jumps.substr(0, last)});
-    if (!jump.starts_with("ssh://")) jump = "ssh://" + jump;
-    argv.insert(argv.end(), {"--", jump});
-    return argv;
-  }
-  if (config.proxy_command.empty()) return {};
-  return {"/bin/sh", "-c", "exec " + expand(config.proxy_command, config, typed_host, Tilde::no)};
 }
 
 }  // namespace transport

@@ -2,6 +2,8 @@
 
 #include "gpuadm/transport/transport.hpp"
 
+#include <sys/socket.h>
+
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -19,11 +21,19 @@ struct Config {
   std::string key_alias;  ///< name in known_hosts, if different
   std::vector<std::string> identity_files, certificate_files;
   std::vector<std::string> user_known_hosts, global_known_hosts;  ///< empty: "none"
+  /// The option of the two whose files gpuadm cannot separate: `ssh -G` prints blanks in names as it prints
+  /// those between names. Empty: none.
+  std::string unclear_files;
   bool identities_only = false;
+  /// Options for ssh's command line, instead of settings that leave no session for a command (StdinNull yes).
+  std::vector<std::string> client_options;
   bool gssapi = false;
+  bool host_based = false;  ///< HostbasedAuthentication
   bool hash_known_hosts = false;
-  std::string identity_agent;  ///< empty: $SSH_AUTH_SOCK
+  std::string identity_agent;   ///< empty: $SSH_AUTH_SOCK
+  std::string pkcs11_provider;  ///< a library with keys
   std::string proxy_command, proxy_jump;
+  bool proxy_passes_descriptor = false;  ///< ProxyUseFdpass
 
   // The operator's policy: gpuadm may be stricter, never less strict.
   bool strict = false;          ///< StrictHostKeyChecking yes
@@ -34,6 +44,10 @@ struct Config {
   static constexpr int usual_rsa_bits = 1024;
   int least_rsa_bits = usual_rsa_bits;  ///< RequiredRSASize
   std::string bind_address, bind_interface;
+  int family = AF_UNSPEC;  ///< AddressFamily, for getaddrinfo
+  bool check_ip = false;   ///< CheckHostIP
+  static constexpr std::string_view usual_rekey_limit = "0 0";
+  std::string rekey_limit{usual_rekey_limit};  ///< RekeyLimit
   std::vector<std::string> preferred_methods;  ///< empty: all
   bool keys = true, passwords = true, interactive = true;
   bool batch = false;
@@ -49,9 +63,9 @@ struct ConfigQuestion {
   std::uint16_t port = 0;
 };
 
-/// The home directory that OpenSSH uses for ~: that of the account, regardless of $HOME, so that keys and
-/// known_hosts are in the same place.
-[[nodiscard]] std::filesystem::path login_home();
+/// The name under which OpenSSH connects to a host and knows its key, without HostName: an address in its
+/// usual form, otherwise in lower case.
+[[nodiscard]] std::string canonical(const std::string& host);
 
 /// Parses `ssh -G`'s output; unused keys are skipped.
 [[nodiscard]] Config parse_config(std::string_view text);
@@ -59,13 +73,15 @@ struct ConfigQuestion {
 /// OpenSSH's defaults.
 [[nodiscard]] Config plain_config(const std::string& host);
 
-/// Whether a leading ~ is the home directory.
-enum class Tilde { yes, no };
-/// Expands %h %p %r %n %d %u %% (ssh_config(5), TOKENS).
-[[nodiscard]] std::string expand(std::string_view text, const Config& config, const std::string& typed_host,
-                                 Tilde tilde = Tilde::yes);
+/// Why libssh2 cannot connect under this configuration, so that the OpenSSH client must: restrictions that
+/// libssh2 cannot enforce, and values that gpuadm cannot expand or split.
+[[nodiscard]] std::optional<std::string> unserved(const Config& config, const std::string& typed_host);
 
-/// The last host of ProxyJump, with its tokens expanded, for a query of `ssh -G`. Nothing: none.
+/// The option of ssh's command line for a known_hosts file.
+[[nodiscard]] std::string known_hosts_option(const std::filesystem::path& file);
+
+/// The last host of ProxyJump, with its tokens expanded, for a query of `ssh -G`. Nothing: none, or see
+/// unserved().
 [[nodiscard]] std::optional<ConfigQuestion> jump_of(const Config& config, const std::string& typed_host);
 
 /// The command whose stdin and stdout are connected to the host through ProxyJump or ProxyCommand. Empty:

@@ -3,26 +3,31 @@
 #include "gpuadm/base/files.hpp"
 #include "gpuadm/base/text.hpp"
 
-#include "transport/ssh/config/config.hpp"
+#include "transport/ssh/config/tokens.hpp"
 
 #include <glob.h>
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
 
 namespace transport {
 
 namespace {
 constexpr int deepest = 16;  // ssh_config(5): nested Include
 
-/// Whether a value that gpuadm uses may contain tokens that `ssh -G` has already replaced (which ones,
-/// depends on its version). HostName and ProxyJump are not among them: ConfigCache and expand() replace their
-/// tokens.
-bool is_expanded(std::string_view keyword) {
-  static constexpr std::array<std::string_view, 8> keywords{
-      "certificatefile",   "globalknownhostsfile", "identityagent", "identityfile",
-      "knownhostscommand", "revokedhostkeys",      "user",          "userknownhostsfile"};
+constexpr std::array lists_of_files =
+    std::to_array<std::string_view>({"userknownhostsfile", "globalknownhostsfile"});
+
+bool is_one_of(std::string_view keyword, std::initializer_list<std::string_view> keywords) {
   return std::ranges::find(keywords, keyword) != keywords.end();
+}
+
+/// Whether gpuadm replaces the tokens in a value itself, or does not use the value. `ssh -G` may have
+/// replaced those in other values: which ones, depends on its version.
+bool is_expanded_here(std::string_view keyword) {
+  return is_one_of(keyword, {"controlpath", "forwardagent", "hostname", "localcommand", "localforward",
+                             "proxycommand", "proxyjump", "remotecommand", "remoteforward", "setenv"});
 }
 
 /// Whether it has a token whose value is different for each host (ssh_config(5), TOKENS).
@@ -31,6 +36,27 @@ bool names_host(std::string_view value) {
     if (at + 1 < value.size() && std::string_view("Chjkn").find(value[at + 1]) != std::string_view::npos)
       return true;
   return false;
+}
+
+struct ConfigLine {
+  std::string keyword;  ///< in lower case; empty: none
+  std::string_view value;
+};
+
+/// ssh_config(5): a keyword, then blanks or one =.
+ConfigLine config_line(std::string_view line) {
+  static constexpr std::string_view blank = " \t\r\n\f";
+  const auto trimmed = [](std::string_view text) {
+    const std::size_t from = text.find_first_not_of(blank);
+    if (from == text.npos) return std::string_view();
+    return text.substr(from, text.find_last_not_of(blank) - from + 1);
+  };
+  line = trimmed(line);
+  if (line.empty() || line.front() == '#') return {};
+  const std::size_t end = std::min(line.find_first_of(" \t\r=\""), line.size());
+  ConfigLine found{base::lower(line.substr(0, end)), trimmed(line.substr(end))};
+  if (found.value.starts_with('=')) found.value = trimmed(found.value.substr(1));
+  return found;
 }
 }  // namespace
 
@@ -71,25 +97,62 @@ HostPatterns::HostPatterns(const std::filesystem::path& file) {
   if (file.empty()) read("/etc/ssh/ssh_config", "/etc/ssh", 0);
 }
 
+void HostPatterns::scan_line(std::string_view line, Scan& scan) {
+  const auto [keyword, value] = config_line(line);
+  if (keyword.empty()) {
+    // A keyword in quotes, or nothing.
+    if (line.find('"') < line.find('#')) {
+      scan.each_host_differs = true;
+      scan.quoted.insert(std::begin(lists_of_files), std::end(lists_of_files));
+    }
+    return;
+  }
+  // Versions of OpenSSH read quotes, backslashes and comments behind values differently.
+  const bool is_plain = value.find_first_of("\"'\\#=") == value.npos;
+  if (keyword == "match" || keyword.starts_with("canonical") ||
+      (!is_expanded_here(keyword) && names_host(value)) || (keyword == "host" && !is_plain) ||
+      (keyword == "include" && value.find_first_of("%$") != value.npos))
+    scan.each_host_differs = true;
+  if (std::ranges::find(lists_of_files, keyword) != lists_of_files.end() &&
+      (!is_plain || value.find('$') != value.npos))
+    scan.quoted.insert(keyword);
+  const auto words = base::words(value);
+  if (keyword == "host") scan.hosts.emplace_back(words.begin(), words.end());
+  if (keyword == "include") scan.includes.insert(scan.includes.end(), words.begin(), words.end());
+}
+
+const HostPatterns::Scan& HostPatterns::scan(const std::string& file) {
+  const auto [at, is_new] = scans_.try_emplace(file);
+  if (!is_new) return at->second;
+  if (const auto text = base::read_file(file)) {
+    at->second.is_readable = true;
+    for (const auto line : base::lines(*text)) scan_line(line, at->second);
+  }
+  return at->second;
+}
+
 void HostPatterns::read(const std::filesystem::path& file, const std::filesystem::path& relative_to,
                         int depth) {
-  const auto text = base::read_file(file);
-  if (!text) return;
-  for (auto line : base::lines(*text)) {
-    std::string plain(base::trim(line));
-    for (char& c : plain)
-      if (c == '=' || c == '"' || c == '\t') c = ' ';
-    const auto words = base::words(plain);
-    if (words.empty()) continue;
-    const std::string keyword = base::lower(words[0]);
-    if (keyword == "match" || keyword == "canonicalizehostname" ||
-        (is_expanded(keyword) && names_host(plain)) ||
-        (keyword == "include" && plain.find_first_of("%$") != plain.npos))
-      each_host_differs_ = true;
-    if (keyword == "host") lines_.emplace_back(words.begin() + 1, words.end());
-    if (keyword == "include" && depth < deepest)
-      for (std::size_t i = 1; i < words.size(); ++i) include(words[i], relative_to, depth + 1);
-  }
+  const Scan& found = scan(file.string());
+  if (!found.is_readable) return;
+  files_.insert(file.string());
+  each_host_differs_ = each_host_differs_ || found.each_host_differs;
+  lines_.insert(lines_.end(), found.hosts.begin(), found.hosts.end());
+  if (depth < deepest)
+    for (const auto& pattern : found.includes) include(pattern, relative_to, depth + 1);
+}
+
+void HostPatterns::confirm(const std::set<std::string>& files) {
+  if (files != files_) each_host_differs_ = true;
+}
+
+bool HostPatterns::may_have_blanks(const std::string& keyword, const std::set<std::string>& files) {
+  const auto is_quoted_in = [&](const std::string& file) {
+    const Scan& found = scan(file);
+    return !found.is_readable || found.quoted.contains(keyword);
+  };
+  return login_home().string().find_first_of(" \t") != std::string::npos ||
+         std::ranges::any_of(files, is_quoted_in) || std::ranges::any_of(files_, is_quoted_in);
 }
 
 void HostPatterns::include(std::string_view pattern, const std::filesystem::path& relative_to, int depth) {

@@ -80,6 +80,11 @@ Algorithms algorithms_for(const Config& config, const std::vector<std::string>& 
           .macs = base::join(allowed(LIBSSH2_METHOD_MAC_CS, macs, config.macs), ",")};
 }
 
+bool can_verify(const Algorithms& algorithms, const std::string& type) {
+  return std::ranges::any_of(base::split(algorithms.host_keys, ','),
+                             [&](std::string_view name) { return is_of_type(name, type); });
+}
+
 std::string openssh_ciphers(const Config& config) {
   std::vector<std::string> order = config.ciphers;
   const auto others = std::ranges::stable_partition(

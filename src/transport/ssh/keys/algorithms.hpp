@@ -18,6 +18,9 @@ struct Algorithms {
 /// `known`: types of the host's known keys; they are first, so that the server uses a known key.
 [[nodiscard]] Algorithms algorithms_for(const Config& config, const std::vector<std::string>& known);
 
+/// Whether a host key of this type can be verified with one of them.
+[[nodiscard]] bool can_verify(const Algorithms& algorithms, const std::string& type);
+
 /// For the OpenSSH client: the ciphers that the operator allows, AES-GCM first, which takes half of the
 /// processor time of OpenSSH's first choice. Empty if the configuration names none, or not AES-GCM.
 [[nodiscard]] std::string openssh_ciphers(const Config& config);

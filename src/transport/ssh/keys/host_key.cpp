@@ -3,6 +3,7 @@
 #include "gpuadm/base/shell.hpp"
 #include "gpuadm/base/text.hpp"
 
+#include "transport/ssh/config/tokens.hpp"
 #include "transport/ssh/keys/bytes.hpp"
 #include "transport/ssh/state.hpp"
 
@@ -22,6 +23,30 @@ std::string short_type(std::string_view type) {
   if (type.starts_with("ecdsa-")) return "ecdsa";
   return std::string(type);
 }
+
+/// Characters of a pattern or a list: OpenSSH stores no key for a name that contains one.
+constexpr std::string_view unstorable = "@?*#[]|'\"\\, \t\r\n";
+
+/// The known_hosts files, the user's first. If gpuadm cannot separate their names, each text that may be a
+/// name.
+std::vector<std::string> known_hosts_files(const Config& config, const std::string& typed_host,
+                                           const std::filesystem::path& instead) {
+  std::vector<std::string> files;
+  const auto add = [&](const std::vector<std::string>& names, Expansion expansion) {
+    const std::size_t longest = config.unclear_files.empty() ? 1 : names.size();
+    for (std::size_t from = 0; from < names.size(); ++from)
+      for (std::size_t count = 1; count <= longest && from + count <= names.size(); ++count) {
+        const std::string name = base::join(std::span(names).subspan(from, count), " ");
+        files.push_back(expand(name, config, typed_host, expansion).value_or(name));
+      }
+  };
+  if (instead.empty())
+    add(config.user_known_hosts, Expansion::completed);
+  else
+    files.push_back(instead.string());
+  add(config.global_known_hosts, Expansion::tilde);
+  return files;
+}
 }  // namespace
 
 HostKeyCheck::HostKeyCheck(Session& session, std::string host, const Config& config,
@@ -38,14 +63,12 @@ HostKeyCheck::HostKeyCheck(Session& session, std::string host, const Config& con
   bare_name_ = config.key_alias.empty() ? config.host_name : config.key_alias;
   name_ = config.key_alias.empty() ? known_name(config.host_name, config.port) : config.key_alias;
   hash_ = config.hash_known_hosts ? KnownHosts::Hash::yes : KnownHosts::Hash::no;
-  if (!session.options.known_hosts.empty()) {
-    files_ = {session.options.known_hosts.string()};
-  } else {
-    for (const auto* files : {&config.user_known_hosts, &config.global_known_hosts})
-      for (const auto& file : *files) files_.push_back(expand(file, config, typed_host));
-  }
+  if (bare_name_.find_first_of(unstorable) != std::string::npos && policy_ == spec::HostKeys::accept_new)
+    policy_ = spec::HostKeys::strict;
+  files_ = known_hosts_files(config, typed_host, session.options.known_hosts);
   session.ssh->known_hosts.read(files_);
   known_ = session.ssh->known_hosts.find(name_, files_);
+  if (bare_name_ != name_) bare_ = session.ssh->known_hosts.find(bare_name_, files_);
   std::vector<std::string> types;
   for (const auto* entry : known_)
     if (entry->mark == Mark::none) types.push_back(entry->type);
@@ -54,17 +77,12 @@ HostKeyCheck::HostKeyCheck(Session& session, std::string host, const Config& con
 
 bool HostKeyCheck::is_known() const {
   return !pinned_.empty() ||
-         std::ranges::any_of(known_, [](const auto* entry) { return entry->mark != Mark::revoked; });
+         (config_.unclear_files.empty() && std::ranges::any_of(known_, [](const auto* entry) {
+            return entry->mark == Mark::none || entry->mark == Mark::authority;
+          }));
 }
 
 std::optional<std::string> HostKeyCheck::unserved() const {
-  if (!config_.revoked_host_keys.empty())
-    return fmt::format("the ssh configuration sets RevokedHostKeys {}", config_.revoked_host_keys);
-  if (pinned_.empty() && !config_.known_hosts_command.empty())
-    return "the ssh configuration sets KnownHostsCommand for it";
-  for (const auto& [name, value] :
-       {std::pair{"BindAddress", &config_.bind_address}, {"BindInterface", &config_.bind_interface}})
-    if (!value->empty()) return fmt::format("the ssh configuration sets {} {}", name, *value);
   for (const auto& [name, value] : {std::pair{"KexAlgorithms", &algorithms_.key_exchange},
                                     {"HostKeyAlgorithms", &algorithms_.host_keys},
                                     {"Ciphers", &algorithms_.ciphers},
@@ -72,18 +90,36 @@ std::optional<std::string> HostKeyCheck::unserved() const {
     if (value->empty())
       return fmt::format("libssh2 {} supports none of the algorithms in {} of the ssh configuration",
                          ::libssh2_version(0), name);
-  if (!pinned_.empty() || known_.empty()) return std::nullopt;
-  const auto all = [&](auto predicate) { return std::all_of(known_.begin(), known_.end(), predicate); };
-  if (all([](const auto* entry) { return entry->mark == Mark::authority; }))
-    return "its host key is verified by a certificate authority";
-  if (::libssh2_version(0x010b00) == nullptr &&
-      all([](const auto* entry) { return entry->type == "ssh-rsa"; }))
+  if (const std::string why = session_.ssh->known_hosts.unread(files_); !why.empty()) return why;
+  if (!pinned_.empty()) return std::nullopt;
+  if (!config_.known_hosts_command.empty()) return "the ssh configuration sets KnownHostsCommand for it";
+  for (const Entries* entries : {&known_, &bare_})
+    if (std::ranges::any_of(*entries, [](const auto* entry) { return entry->mark == Mark::authority; }))
+      return "its host key is verified by a certificate authority";
+  return no_usable_key();
+}
+
+/// Lines name the host, but none of them has a key that libssh2 can verify.
+std::optional<std::string> HostKeyCheck::no_usable_key() const {
+  const KnownHosts::Entry* damaged = nullptr;
+  std::string types;
+  for (const auto* entry : known_) {
+    if (entry->mark == Mark::damaged && !damaged) damaged = entry;
+    if (entry->mark != Mark::none) continue;
+    if (can_verify(algorithms_, entry->type)) return std::nullopt;
+    if (types.find(entry->type) == std::string::npos) types += (types.empty() ? "" : ", ") + entry->type;
+  }
+  if (types == "ssh-rsa")
     return fmt::format("only an RSA host key is known for it, which libssh2 {} cannot check",
                        ::libssh2_version(0));
+  if (!types.empty())
+    return fmt::format("only host keys of other types are known for it ({})", base::printable(types, 200));
+  if (damaged)
+    return fmt::format("{}:{} names it, but has no key that gpuadm can read", damaged->file, damaged->line);
   return std::nullopt;
 }
 
-Result<> HostKeyCheck::verify(const std::string& blob) {
+Result<> HostKeyCheck::verify(const std::string& blob, const std::string& address) {
   const std::string type(Reader(blob).string());
   const std::string shown = fingerprint(blob);
   if (!pinned_.empty() || policy_ == spec::HostKeys::pinned) {
@@ -92,11 +128,12 @@ Result<> HostKeyCheck::verify(const std::string& blob) {
   }
   // Another host of this run may have added a key for the same name meanwhile.
   if (known_.empty()) known_ = session_.ssh->known_hosts.find(name_, files_);
-  const auto same = [&](const KnownHosts::Entry* entry) { return entry->blob == blob; };
-  for (const auto* entry : known_)
-    if (same(entry) && entry->mark == Mark::revoked)
-      return base::fail(Fault::host_key, fmt::format("{}: the host key is revoked in {}:{} ({})", host_,
-                                                     entry->file, entry->line, shown));
+  TRY(is_not_revoked(blob, known_));
+  TRY(is_not_revoked(blob, bare_));
+  TRY(is_not_changed_at(address, blob));
+  const auto same = [&](const KnownHosts::Entry* entry) {
+    return entry->mark == Mark::none && entry->blob == blob;
+  };
   const KnownHosts::Entry* other = nullptr;
   for (const auto* entry : known_) {
     if (entry->mark != Mark::none) continue;
@@ -106,22 +143,13 @@ Result<> HostKeyCheck::verify(const std::string& blob) {
     }
     if (!other || entry->type == type) other = entry;
   }
-  if (other) return changed(*other, type, shown);
-  if (name_ != bare_name_) {
-    const auto bare = session_.ssh->known_hosts.find(bare_name_, files_);
-    if (std::any_of(bare.begin(), bare.end(),
-                    [&](const auto* entry) { return same(entry) && entry->mark == Mark::none; }))
-      return {};
-  }
+  if (other) return changed(*other, name_, type, shown);
+  if (std::ranges::any_of(bare_, same)) return {};
   if (policy_ == spec::HostKeys::accept_new) return accept_new(type, blob);
   return base::fail(
       Fault::host_key,
-      fmt::format("{}: the host key is not known, and {}: {} {}", host_,
-                  policy_ == session_.options.host_keys
-                      ? std::string("only known keys are accepted")
-                      : fmt::format("the ssh configuration accepts only known keys ({})",
-                                    config_.strict ? "StrictHostKeyChecking yes" : "UserKnownHostsFile none"),
-                  short_type(type), shown),
+      fmt::format("{}: the host key is not known, and {}: {} {}", host_, why_strict(), short_type(type),
+                  shown),
       fmt::format(
           "compare it with `ssh-keygen -lf /etc/ssh/ssh_host_{}_key.pub` on the host, then: ssh-keyscan "
           "-t {} -p {} {} >> {}",
@@ -129,11 +157,46 @@ Result<> HostKeyCheck::verify(const std::string& blob) {
           files_.empty() ? "~/.ssh/known_hosts" : files_[0]));
 }
 
+std::string HostKeyCheck::why_strict() const {
+  if (policy_ == session_.options.host_keys) return "only known keys are accepted";
+  if (bare_name_.find_first_of(unstorable) != std::string::npos)
+    return "OpenSSH stores no key for such a name";
+  return fmt::format("the ssh configuration accepts only known keys ({})",
+                     config_.strict ? "StrictHostKeyChecking yes" : "UserKnownHostsFile none");
+}
+
+Result<> HostKeyCheck::is_not_revoked(const std::string& blob, const Entries& entries) const {
+  for (const auto* entry : entries)
+    if (entry->blob == blob && entry->mark == Mark::revoked)
+      return base::fail(Fault::host_key, fmt::format("{}: the host key is revoked in {}:{} ({})", host_,
+                                                     entry->file, entry->line, fingerprint(blob)));
+  return {};
+}
+
+/// CheckHostIP: a key that is known for the address must be the same, except on this machine.
+Result<> HostKeyCheck::is_not_changed_at(const std::string& address, const std::string& blob) const {
+  if (!config_.check_ip || address.empty() || address == config_.host_name || address == "::1" ||
+      address.starts_with("127."))
+    return {};
+  const std::string name = known_name(address, port_);
+  const auto entries = session_.ssh->known_hosts.find(name, files_);
+  TRY(is_not_revoked(blob, entries));
+  const KnownHosts::Entry* other = nullptr;
+  for (const auto* entry : entries) {
+    if (entry->mark != Mark::none) continue;
+    if (entry->blob == blob) return {};
+    other = entry;
+  }
+  if (!other) return {};
+  return changed(*other, name, std::string(Reader(blob).string()), fingerprint(blob));
+}
+
 Result<> HostKeyCheck::pinned_is_not_revoked() const {
-  for (const auto* entry : known_)
-    if (entry->mark == Mark::revoked && is_pinned(fingerprint(entry->blob)))
-      return base::fail(Fault::host_key, fmt::format("{}: the pinned key is revoked in {}:{}", host_,
-                                                     entry->file, entry->line));
+  for (const Entries* entries : {&known_, &bare_})
+    for (const auto* entry : *entries)
+      if (entry->mark == Mark::revoked && is_pinned(fingerprint(entry->blob)))
+        return base::fail(Fault::host_key, fmt::format("{}: the pinned key is revoked in {}:{}", host_,
+                                                       entry->file, entry->line));
   return {};
 }
 
@@ -170,14 +233,14 @@ Result<> HostKeyCheck::accept_new(const std::string& type, const std::string& bl
   return {};
 }
 
-std::unexpected<base::Error> HostKeyCheck::changed(const KnownHosts::Entry& entry, const std::string& type,
-                                                   const std::string& shown) const {
+std::unexpected<base::Error> HostKeyCheck::changed(const KnownHosts::Entry& entry, const std::string& name,
+                                                   const std::string& type, const std::string& shown) const {
   return base::fail(
       Fault::host_key,
       fmt::format("{}: the host key has changed: {}:{} has {} {}, the host has {} {}", host_, entry.file,
                   entry.line, short_type(entry.type), fingerprint(entry.blob), short_type(type), shown),
       fmt::format("possible man-in-the-middle attack; if the host was reinstalled: ssh-keygen -f {} -R {}",
-                  base::quote(entry.file), base::quote(name_)));
+                  base::quote(entry.file), base::quote(name)));
 }
 
 }  // namespace transport

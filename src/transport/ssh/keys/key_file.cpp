@@ -6,6 +6,7 @@
 #include "transport/ssh/keys/bcrypt.hpp"
 #include "transport/ssh/keys/bytes.hpp"
 #include "transport/ssh/keys/private_section.hpp"
+#include "transport/ssh/keys/section_cipher.hpp"
 
 #include <fmt/format.h>
 #include <openssl/core_names.h>
@@ -25,7 +26,7 @@ constexpr std::string_view magic{"openssh-key-v1\0", 15};
 constexpr std::uint32_t most_rounds = 4096;  // a hostile file must not cost hours
 
 struct Envelope {
-  std::string_view cipher, kdf, kdf_options, blob, section;
+  std::string_view cipher, kdf, kdf_options, blob, section, tag;
 };
 
 std::optional<Envelope> read_envelope(std::string_view bytes) {
@@ -38,6 +39,7 @@ std::optional<Envelope> read_envelope(std::string_view bytes) {
   if (reader.u32() != 1) return std::nullopt;
   envelope.blob = reader.string();
   envelope.section = reader.string();
+  envelope.tag = reader.rest();
   return reader.good() ? std::optional(envelope) : std::nullopt;
 }
 
@@ -51,20 +53,11 @@ std::string openssh_bytes(std::string_view text) {
   return unbase64(packed);
 }
 
-const EVP_CIPHER* cipher_named(std::string_view name) {
-  if (name == "aes256-ctr") return EVP_aes_256_ctr();
-  if (name == "aes192-ctr") return EVP_aes_192_ctr();
-  if (name == "aes128-ctr") return EVP_aes_128_ctr();
-  if (name == "aes256-cbc") return EVP_aes_256_cbc();
-  if (name == "aes192-cbc") return EVP_aes_192_cbc();
-  if (name == "aes128-cbc") return EVP_aes_128_cbc();
-  return nullptr;
-}
-
-base::Result<std::string> decrypt(const Envelope& envelope, const base::Secret& passphrase,
-                                  const std::string& path) {
+/// The decrypted section. Nothing: the passphrase is wrong.
+base::Result<std::optional<std::string>> decrypt(const Envelope& envelope, const base::Secret& passphrase,
+                                                 const std::string& path) {
   if (envelope.cipher == "none") return std::string(envelope.section);
-  const EVP_CIPHER* cipher = cipher_named(envelope.cipher);
+  const auto cipher = SectionCipher::named(envelope.cipher);
   Reader options(envelope.kdf_options);
   const std::string_view salt = options.string();
   const std::uint32_t rounds = options.u32();
@@ -73,21 +66,8 @@ base::Result<std::string> decrypt(const Envelope& envelope, const base::Secret& 
                       fmt::format("{}: encrypted with {} and {}, which is not supported", path,
                                   base::printable(envelope.cipher, 40), base::printable(envelope.kdf, 40)),
                       "load it into ssh-agent: ssh-add " + path);
-  const auto key_size = static_cast<std::size_t>(EVP_CIPHER_get_key_length(cipher));
-  const auto iv_size = static_cast<std::size_t>(EVP_CIPHER_get_iv_length(cipher));
-  const base::Secret key(bcrypt_pbkdf(passphrase.reveal(), salt, rounds, key_size + iv_size));
-  const auto* raw = reinterpret_cast<const unsigned char*>(key.reveal().data());
-  std::string plain(envelope.section.size() + 16, '\0');
-  int size = 0;
-  std::unique_ptr<EVP_CIPHER_CTX, decltype(&EVP_CIPHER_CTX_free)> context(EVP_CIPHER_CTX_new(),
-                                                                          EVP_CIPHER_CTX_free);
-  EVP_DecryptInit_ex(context.get(), cipher, nullptr, raw, raw + key_size);
-  EVP_CIPHER_CTX_set_padding(context.get(), 0);
-  EVP_DecryptUpdate(context.get(), reinterpret_cast<unsigned char*>(plain.data()), &size,
-                    reinterpret_cast<const unsigned char*>(envelope.section.data()),
-                    static_cast<int>(envelope.section.size()));
-  plain.resize(static_cast<std::size_t>(size));
-  return plain;
+  const base::Secret key(bcrypt_pbkdf(passphrase.reveal(), salt, rounds, cipher->key_size()));
+  return cipher->decrypt(key.reveal(), envelope.section, envelope.tag);
 }
 
 int give_passphrase(char* buffer, int size, int, void* secret) {
@@ -104,6 +84,21 @@ PrivateKey open_pem(const std::string& text, const base::Secret& passphrase) {
                                          const_cast<base::Secret*>(&passphrase)));
   ERR_clear_error();
   return key;
+}
+
+/// What OpenSSL calls the kind of a key: "ED448", "secp256k1".
+std::string kind_of(EVP_PKEY* key) {
+  char group[64] = "";
+  if (EVP_PKEY_is_a(key, "EC")) EVP_PKEY_get_group_name(key, group, sizeof group, nullptr);
+  const char* type = EVP_PKEY_get0_type_name(key);
+  return *group ? group : type ? type : "unknown";
+}
+
+base::Result<std::string> supported_blob(EVP_PKEY* key, const std::filesystem::path& path) {
+  std::string blob = public_blob(key);
+  if (!blob.empty()) return blob;
+  return base::fail(Fault::spec, fmt::format("{}: unsupported key type {}", path.string(),
+                                             base::printable(kind_of(key), 60)));
 }
 
 void take_public(KeyFile& file, std::string blob) {
@@ -134,7 +129,8 @@ base::Result<KeyFile> read_key_file(const std::filesystem::path& path) {
   if (!file.encrypted) {
     const PrivateKey key = open_pem(text, base::Secret{});
     if (!key) return base::fail(Fault::spec, fmt::format("{}: invalid private key", path.string()));
-    take_public(file, public_blob(key.get()));
+    std::string blob = TRY(supported_blob(key.get(), path));
+    take_public(file, std::move(blob));
   } else if (const auto beside = base::read_file(path.string() + ".pub", 64u << 10)) {
     const auto words = base::words(base::trim(*beside));
     if (words.size() > 1) take_public(file, unbase64(words[1]));
@@ -148,9 +144,12 @@ base::Result<std::optional<PrivateKey>> open_key(const KeyFile& file, const base
   if (!envelope) {
     PrivateKey key = open_pem(file.text.reveal(), passphrase);
     if (!key) return std::nullopt;
+    TRY(supported_blob(key.get(), file.path));
     return key;
   }
-  const base::Secret section(TRY(decrypt(*envelope, passphrase, file.path.string())));
+  auto decrypted = TRY(decrypt(*envelope, passphrase, file.path.string()));
+  if (!decrypted) return std::nullopt;
+  const base::Secret section(std::move(*decrypted));
   Reader reader(section.reveal());
   if (reader.u32() != reader.u32() || !reader.good()) return std::nullopt;
   PrivateKey key = read_private_section(reader);
@@ -172,9 +171,14 @@ std::string public_blob(EVP_PKEY* key) {
     unsigned char point[256];
     std::size_t size = 0;
     EVP_PKEY_get_octet_string_param(key, OSSL_PKEY_PARAM_PUB_KEY, point, sizeof point, &size);
-    const int bits = EVP_PKEY_get_bits(key);
-    put_string(blob, fmt::format("ecdsa-sha2-nistp{}", bits));
-    put_string(blob, fmt::format("nistp{}", bits));
+    const std::string group = kind_of(key);
+    const std::string curve = group == "prime256v1"  ? "nistp256"
+                              : group == "secp384r1" ? "nistp384"
+                              : group == "secp521r1" ? "nistp521"
+                                                     : "";
+    if (curve.empty()) return {};
+    put_string(blob, "ecdsa-sha2-" + curve);
+    put_string(blob, curve);
     put_string(blob, {reinterpret_cast<char*>(point), size});
   } else if (EVP_PKEY_is_a(key, "RSA")) {
     put_string(blob, "ssh-rsa");

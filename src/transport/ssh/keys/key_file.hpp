@@ -27,7 +27,8 @@ struct KeyFile {
   base::Secret text;  ///< the file
 };
 
-/// Fault::spec if the file is not a private key, or is readable by others (OpenSSH rejects it, too).
+/// Fault::spec if the file is not a private key that SSH has, or is readable by others (OpenSSH rejects it,
+/// too).
 [[nodiscard]] base::Result<KeyFile> read_key_file(const std::filesystem::path& path);
 
 /// The decrypted key. Nothing: the passphrase is wrong. Fault::spec: invalid, or unsupported (sk-…, dsa, a
@@ -35,7 +36,7 @@ struct KeyFile {
 [[nodiscard]] base::Result<std::optional<PrivateKey>> open_key(const KeyFile& file,
                                                                const base::Secret& passphrase);
 
-/// The public blob of a decrypted key.
+/// The public blob of a decrypted key. Empty: SSH has no such keys (secp256k1, Ed448).
 [[nodiscard]] std::string public_blob(EVP_PKEY* key);
 
 /// The signature without its algorithm's name, as required by libssh2: rsa-sha2-512 for RSA.

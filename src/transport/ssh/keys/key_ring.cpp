@@ -2,7 +2,9 @@
 
 #include "gpuadm/base/text.hpp"
 
+#include "transport/ssh/config/tokens.hpp"
 #include "transport/ssh/keys/bytes.hpp"
+#include "transport/ssh/keys/public_key.hpp"
 
 #include <fmt/format.h>
 
@@ -108,10 +110,42 @@ Agent* KeyRing::agent_for(const Config& config, const std::string& typed_host) {
     const char* value = std::getenv(socket.substr(1).c_str());
     socket = value ? value : "";
   } else {
-    socket = expand(socket, config, typed_host);
+    socket = expand(socket, config, typed_host, Expansion::completed).value_or("");
   }
   if (socket.empty()) return nullptr;
   return &agents_.try_emplace(socket, socket).first->second;
+}
+
+/// Whether OpenSSH would offer it under this configuration. If only libssh2 cannot, it is left out.
+bool KeyRing::may_offer(const Identity& identity, const Config& config, Offer& offer) {
+  const std::string type(Reader(identity.blob).string());
+  const auto allows = [&](std::string_view name) {
+    return config.key_algorithms.empty() ||
+           std::ranges::find(config.key_algorithms, name) != config.key_algorithms.end();
+  };
+  const bool is_rsa = type.starts_with("rsa-");
+  if (is_rsa && rsa_bits(identity.blob) < std::max(config.least_rsa_bits, Config::usual_rsa_bits))
+    return false;
+  if (allows(type)) return true;
+  if (is_rsa && allows("rsa-sha2-256")) offer.left_out.push_back(identity.label + " with rsa-sha2-256");
+  return false;
+}
+
+/// The key of an IdentityFile. Nothing: there is none, with a notice if the file cannot be used.
+std::optional<Identity> KeyRing::listed(const std::string& path, Agent* agent, Offer& offer) {
+  for (const char* ending : {"-cert", "-cert.pub"})
+    if (std::filesystem::exists(path + ending)) offer.left_out.push_back("certificate " + path + ending);
+  // As OpenSSH, which finds the private key in the agent if the file has only the public one.
+  for (const std::string& file : {path, path + ".pub"})
+    if (const std::string blob = read_public_key(file); agent && !blob.empty())
+      for (const auto& key : agent->keys())
+        if (key.blob == blob && served(Reader(blob).string())) return from_agent(*agent, key);
+  if (!std::filesystem::exists(path) || !read_public_key(path).empty()) return std::nullopt;
+  auto identity = from_file(path, agent, offer);
+  if (!identity)
+    session_.notify_once(identity.error().what +
+                         (identity.error().hint.empty() ? "" : ": " + identity.error().hint));
+  return identity ? std::move(*identity) : std::nullopt;
 }
 
 base::Result<KeyRing::Offer> KeyRing::offer(const Config& config, const std::string& typed_host,
@@ -119,20 +153,14 @@ base::Result<KeyRing::Offer> KeyRing::offer(const Config& config, const std::str
   Offer offer;
   Agent* agent = agent_for(config, typed_host);
   const auto add = [&](Identity identity) {
-    const std::string type(Reader(identity.blob).string());
-    const auto& allowed = config.key_algorithms;
-    if (!allowed.empty() && std::ranges::find(allowed, type) == allowed.end()) return;
-    if (type.starts_with("rsa-") && config.least_rsa_bits > Config::usual_rsa_bits) {
-      offer.left_out.push_back(fmt::format("{} (RequiredRSASize {})", identity.label, config.least_rsa_bits));
-      return;
-    }
-    if (std::none_of(offer.identities.begin(), offer.identities.end(),
+    if (may_offer(identity, config, offer) &&
+        std::none_of(offer.identities.begin(), offer.identities.end(),
                      [&](const Identity& other) { return other.blob == identity.blob; }))
       offer.identities.push_back(std::move(identity));
   };
   std::vector<Identity> files;
   if (!identity_file.empty()) {
-    auto named = from_file(expand(identity_file, config, typed_host), agent, offer);
+    auto named = from_file(expand(identity_file, config, typed_host).value_or(identity_file), agent, offer);
     if (!named)
       return base::fail(Fault::auth, named.error().what,
                         named.error().hint.empty() ? "specify a private key with -i FILE or identityFile"
@@ -141,17 +169,14 @@ base::Result<KeyRing::Offer> KeyRing::offer(const Config& config, const std::str
     if (identity) add(std::move(*identity));
   }
   for (const auto& name : config.identity_files) {
-    const std::string path = expand(name, config, typed_host);
-    if (!std::filesystem::exists(path)) continue;
-    auto identity = from_file(path, agent, offer);
-    if (identity && *identity) files.push_back(std::move(**identity));
-    if (!identity)
-      session_.notify_once(identity.error().what +
-                           (identity.error().hint.empty() ? "" : ": " + identity.error().hint));
-    if (std::filesystem::exists(path + "-cert.pub"))
-      offer.left_out.push_back("certificate " + path + "-cert.pub");
+    const auto path = expand(name, config, typed_host);
+    if (!path)
+      offer.left_out.push_back(fmt::format("key {}, whose name only OpenSSH expands", name));
+    else if (auto identity = listed(*path, agent, offer))
+      files.push_back(std::move(*identity));
   }
   for (const auto& path : config.certificate_files) offer.left_out.push_back("certificate " + path);
+  if (!config.pkcs11_provider.empty()) offer.left_out.push_back("keys of " + config.pkcs11_provider);
   if (agent) {
     for (const auto& key : agent->keys())
       if (Identity* known = find(files, key.blob)) add(*known);

@@ -47,6 +47,8 @@ class KeyRing {
   [[nodiscard]] base::Result<EVP_PKEY*> open(Slot& slot);
   [[nodiscard]] base::Result<std::optional<Identity>> from_file(const std::string& path, Agent* agent,
                                                                 Offer& offer);
+  [[nodiscard]] std::optional<Identity> listed(const std::string& path, Agent* agent, Offer& offer);
+  [[nodiscard]] static bool may_offer(const Identity& identity, const Config& config, Offer& offer);
   [[nodiscard]] Identity from_agent(Agent& agent, const Agent::Key& key);
   [[nodiscard]] Agent* agent_for(const Config& config, const std::string& typed_host);
 

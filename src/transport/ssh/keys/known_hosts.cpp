@@ -6,6 +6,7 @@
 #include "transport/descriptor.hpp"
 #include "transport/ssh/config/host_patterns.hpp"
 #include "transport/ssh/keys/bytes.hpp"
+#include "transport/ssh/keys/public_key.hpp"
 
 #include <fmt/format.h>
 #include <openssl/evp.h>
@@ -34,25 +35,53 @@ bool is_pattern(std::string_view name) {
   return name.find_first_of("*?!") != std::string_view::npos;
 }
 
+/// Whether a line's name of a type stands for a key of that type.
+bool names_type(std::string_view name, std::string_view type) {
+  return name == type || (type == "ssh-rsa" && (name == "rsa-sha2-256" || name == "rsa-sha2-512"));
+}
+
+std::optional<std::string> exact_base64(std::string_view text) {
+  std::string bytes = unbase64(text);
+  if (base::base64(bytes) != text) return std::nullopt;
+  return bytes;
+}
+
+/// "|1|SALT|HASH". Whether it is valid.
+bool read_hash(std::string_view name, KnownHosts::Entry& entry) {
+  constexpr std::size_t salt_size = 20;
+  const auto parts = base::split(name, '|');
+  if (parts.size() != 4 || parts[1] != "1") return false;
+  const auto salt = exact_base64(parts[2]);
+  if (!salt || salt->size() != salt_size) return false;
+  entry.salt = *salt;
+  entry.hash = parts[3];
+  return true;
+}
+
+/// As OpenSSH's hostfile.c reads it.
 std::optional<KnownHosts::Entry> read_line(std::string_view line) {
+  line = line.substr(0, line.find('\0'));
   auto words = base::words(line);
   if (words.empty() || words[0].starts_with('#')) return std::nullopt;
   KnownHosts::Entry entry;
-  if (words[0].starts_with('@')) {
+  if (words[0] == "@revoked" || words[0] == "@cert-authority") {
     entry.mark = words[0] == "@revoked" ? KnownHosts::Mark::revoked : KnownHosts::Mark::authority;
     words.erase(words.begin());
   }
-  if (words.size() < 3) return std::nullopt;
-  entry.type = words[1];
-  entry.blob = unbase64(words[2]);
-  if (words[0].starts_with("|1|")) {
-    const auto parts = base::split(words[0], '|');
-    if (parts.size() != 4) return std::nullopt;
-    entry.salt = unbase64(parts[2]);
-    entry.hash = unbase64(parts[3]);
+  if (words.empty() || words[0].starts_with('@')) return std::nullopt;
+  if (words[0].starts_with('|')) {
+    if (!read_hash(words[0], entry)) return std::nullopt;
+  } else {
+    for (auto name : base::split(words[0], ',')) entry.names.push_back(base::lower(name));
+  }
+  const auto blob = words.size() < 3 ? std::nullopt : exact_base64(words[2]);
+  if (blob && is_public_key(*blob) && names_type(words[1], Reader(*blob).string())) {
+    entry.type = Reader(*blob).string();
+    entry.blob = *blob;
     return entry;
   }
-  for (auto name : base::split(words[0], ',')) entry.names.push_back(base::lower(name));
+  if (entry.mark != KnownHosts::Mark::none) return std::nullopt;
+  entry.mark = KnownHosts::Mark::damaged;
   return entry;
 }
 
@@ -86,8 +115,12 @@ void KnownHosts::keep(Entry entry) {
 
 void KnownHosts::read(const std::vector<std::string>& files) {
   for (const auto& file : files) {
-    if (!read_.insert(file).second) continue;
+    const auto [at, is_new] = read_.try_emplace(file);
+    if (!is_new) continue;
     const auto text = base::read_file(file);
+    std::error_code missing;
+    if (!text && std::filesystem::exists(std::filesystem::status(file, missing)))
+      at->second = text.error().what;
     if (!text) continue;
     int number = 0;
     for (auto line : base::lines(*text)) {
@@ -101,6 +134,13 @@ void KnownHosts::read(const std::vector<std::string>& files) {
   }
 }
 
+std::string KnownHosts::unread(const std::vector<std::string>& files) const {
+  for (const auto& file : files)
+    if (const auto found = read_.find(file); found != read_.end() && !found->second.empty())
+      return found->second;
+  return {};
+}
+
 std::vector<const KnownHosts::Entry*> KnownHosts::find(const std::string& name,
                                                        const std::vector<std::string>& files) const {
   std::vector<const Entry*> found;
@@ -111,7 +151,7 @@ std::vector<const KnownHosts::Entry*> KnownHosts::find(const std::string& name,
   if (const auto plain = plain_.find(lower); plain != plain_.end())
     for (const Entry* entry : plain->second) take(entry);
   for (const Entry* entry : searched_)
-    if (entry->names.empty() ? hmac_sha1(entry->salt, lower) == entry->hash
+    if (entry->names.empty() ? base::base64(hmac_sha1(entry->salt, lower)) == entry->hash
                              : matches_list(lower, entry->names))
       take(entry);
   return found;

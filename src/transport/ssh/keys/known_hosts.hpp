@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
-#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -17,19 +16,23 @@ namespace transport {
 /// [host]:port, @revoked, @cert-authority. Every file is read once.
 class KnownHosts {
  public:
-  enum class Mark { none, revoked, authority };
+  /// `damaged`: a line without a mark that names the host, but holds no key that is known here. OpenSSH skips
+  /// such lines if it does not know the key either.
+  enum class Mark { none, revoked, authority, damaged };
   struct Entry {
     std::string file;
     int line = 0;  ///< 0: accepted in this run
     Mark mark = Mark::none;
-    std::string type, blob;
+    std::string type, blob;          ///< that of the key, whatever name precedes it in the line
     std::vector<std::string> names;  ///< empty if hashed
-    std::string salt, hash;          ///< of a hashed name
+    std::string salt, hash;          ///< of a hashed name; `hash` in base64
   };
   enum class Hash { yes, no };
 
   /// Reads files that were not read yet; missing ones are skipped.
   void read(const std::vector<std::string>& files);
+  /// Why the first of these files that exists and could not be read, could not. Empty: all were read.
+  [[nodiscard]] std::string unread(const std::vector<std::string>& files) const;
   /// All entries for a name in the given files.
   [[nodiscard]] std::vector<const Entry*> find(const std::string& name,
                                                const std::vector<std::string>& files) const;
@@ -40,7 +43,7 @@ class KnownHosts {
 
  private:
   void keep(Entry entry);
-  std::set<std::string> read_;
+  std::map<std::string, std::string> read_;  ///< why not; empty if a file was read or is missing
   std::vector<std::unique_ptr<Entry>> entries_;
   std::unordered_map<std::string, std::vector<const Entry*>> plain_;
   std::vector<const Entry*> searched_;  ///< wildcards and hashes
