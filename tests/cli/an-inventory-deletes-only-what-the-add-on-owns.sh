@@ -85,7 +85,8 @@ done
 
 # Objects of others in the namespace keep it, also if they run nothing.
 inventory "$all"
-object v1 ConfigMap $space theirs | jq -c --slurpfile all cluster.json '$all[0] + [.]' >more && mv more cluster.json
+object v1 ConfigMap $space theirs | jq -c --slurpfile all cluster.json '$all[0] + [.]' >with-theirs
+mv with-theirs cluster.json
 exits 0 disable -y
 says "the namespace $space is kept, because others have objects in it: ConfigMap $space/theirs"
 names | grep -qx "Namespace $space" || fail "the namespace is deleted"
