@@ -46,8 +46,9 @@ objects_delete() {
 objects_named() { printf '%s' "$objects" | api get -f - --ignore-not-found -o json; }
 
 # Deletes exactly these objects, in their order, and waits until they are gone. The API server compares the uid: an object that has been
-# created again under the same name is another one, and stays.
+# created again under the same name is another one, and stays. A lost connection does not stop it halfway.
 objects_delete_exact() {
+  trap '' HUP INT TERM PIPE
   end=$(($(date +%s) + seconds)) waiting=
   while read -r path uid; do
     answer=$(printf '{"apiVersion":"v1","kind":"DeleteOptions","propagationPolicy":"Background","preconditions":{"uid":"%s"}}' "$uid" |

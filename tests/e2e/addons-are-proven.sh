@@ -111,23 +111,23 @@ kube -n gpuadm-prometheus get deployment prometheus >/dev/null || fail "a confli
 
 # Who may change ConfigMaps in the namespace lists objects of the cluster, and the volume of another claim. They survive disable and a second
 # enable, and are named; nothing is deleted without a question.
-exits 0 gpuadm storage claim scratch models -f cluster.yaml --size 1Gi
+exits 0 gpuadm storage claim models --on scratch --size 1Gi -f cluster.yaml
 kube create clusterrole theirs --verb=get --resource=nodes >/dev/null
 listed() { printf '{"apiVersion":"%s","kind":"%s","namespace":"%s","name":"%s"}' "$@"; }
 rbac=rbac.authorization.k8s.io/v1
 forged="$(listed $rbac ClusterRoleBinding '' cluster-admin),$(listed v1 Namespace '' kube-system),$(listed v1 PersistentVolume '' gpuadm-scratch.default.models),$(listed $rbac ClusterRole '' theirs),$(listed v1 Node '' one),$(listed $rbac ClusterRole '' gpuadm-old)"
 kube create clusterrole gpuadm-old --verb=get --resource=nodes >/dev/null
 kube label clusterrole gpuadm-old app.kubernetes.io/managed-by=gpuadm gpuadm.io/kind=addon gpuadm.io/name=prometheus >/dev/null
-kube -n gpuadm-prometheus get configmap gpuadm-addon -o json | jq --arg forged "$forged" '.data["objects.json"] |= sub("\\]$"; "," + $forged + "]")' >forged.json
-forge() { kube replace -f - <forged.json >/dev/null; }
+kube -n gpuadm-prometheus get configmap gpuadm-addon -o json | jq --arg forged "$forged" '.data["objects.json"] |= sub("\\]$"; "," + $forged + "]") |
+  del(.metadata.managedFields, .metadata.resourceVersion, .metadata.uid, .metadata.creationTimestamp)' >forged.json
+# As the field manager of gpuadm, whose name everybody may use.
+forge() { kube apply --server-side --force-conflicts --field-manager=gpuadm -f - <forged.json >/dev/null; }
 survive() {
   kube get clusterrolebinding/cluster-admin namespace/kube-system persistentvolume/gpuadm-scratch.default.models clusterrole/theirs node/one -o name >survivors ||
     fail "$1 has deleted what a forged inventory lists: only $(paste -sd' ' survivors) are left"
   [ "$(kube get namespace kube-system -o 'jsonpath={.status.phase}')" = Active ] || fail "$1 has deleted the namespace kube-system"
 }
-kube -n gpuadm-prometheus delete configmap gpuadm-addon >/dev/null
-jq 'del(.metadata.resourceVersion, .metadata.uid)' forged.json >made.json && mv made.json forged.json
-kube create -f - <forged.json >/dev/null
+forge
 exits 2 addon disable prometheus
 complains "no terminal to ask for confirmation"
 says "Deployment gpuadm-prometheus/prometheus"

@@ -16,6 +16,7 @@ namespace {
 using base::Fault;
 using base::Tree;
 using workload::Addon;
+using workload::ObjectName;
 
 /// Notebooks of users end with the hub.
 Result<> check_servers(const Addon& addon, const AddonDisableOptions& options,
@@ -77,10 +78,13 @@ Result<Outcome> addon_disable(const AddonDisableOptions& options, Io& io) {
   }
   TRY(check_servers(*addon, options, client));
   TRY(check_class_users(*addon, client));
-  OwnedObjects owned = TRY(read_owned(*addon, inventory->objects, *cluster));
   const auto others = TRY(others_in(*addon, client));
+  auto listed = inventory->objects;
   if (!others.empty())
-    std::erase_if(owned.objects, [](const Tree& object) { return text_of(object, "kind") == "Namespace"; });
+    std::erase_if(listed, [&](const ObjectName& name) {
+      return name.kind == "Namespace" && name.name == addon->space;
+    });
+  const OwnedObjects owned = TRY(read_owned(*addon, listed, *cluster));
   if (!TRY(confirm_deletion(*addon, owned, options.consent, io)))
     return options.consent == Consent::preview ? Outcome::done : Outcome::interrupted;
   // Without the hub, nothing starts a notebook again.

@@ -54,6 +54,12 @@ Result<OwnedObjects> read_owned(const Addon& addon, const std::vector<ObjectName
   OwnedObjects owned;
   owned.objects = workload::owned_objects(existing, addon, reviewed);
   std::ranges::reverse(owned.objects);
+  // The inventory goes with its namespace, so that a deletion that was interrupted can be repeated.
+  if (std::ranges::any_of(owned.objects,
+                          [](const Tree& object) { return text_of(object, "kind") == "Namespace"; }))
+    std::erase_if(owned.objects, [&](const Tree& object) {
+      return workload::name_of(object) == workload::inventory_object(addon);
+    });
   // Without the hub, nothing starts a notebook again.
   std::ranges::stable_partition(owned.objects,
                                 [](const Tree& object) { return text_of(object, "kind") == "Deployment"; });
