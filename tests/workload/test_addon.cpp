@@ -147,6 +147,31 @@ TEST_CASE("every manifest: a namespace first, labels on all objects, and each ob
   }
 }
 
+TEST_CASE("no add-on reads ConfigMaps, Secrets or logs of the whole cluster, or creates pods in it") {
+  for (const Addon& one : workload::addons()) {
+    if (!one.by_hand.empty()) continue;
+    CAPTURE(one.name);
+    for (const Tree& object : objects_of(one)) {
+      const Tree* rules = object.find("rules");
+      if (text_at(object, {"kind"}) != "ClusterRole" || !rules) continue;
+      for (const Tree& rule : rules->items()) {
+        const Tree* verbs = rule.find("verbs");
+        const bool writes = verbs && std::ranges::any_of(verbs->items(), [](const Tree& verb) {
+                              return verb.text() != "get" && verb.text() != "list" && verb.text() != "watch";
+                            });
+        for (const Tree& resource : rule.find("resources")->items()) {
+          CAPTURE(resource.text());
+          CHECK(resource.text() != "*");
+          CHECK(resource.text() != "configmaps");
+          CHECK(resource.text() != "secrets");
+          CHECK(resource.text() != "pods/log");
+          CHECK_FALSE((resource.text() == "pods" && writes));
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("every image of an add-on is in the catalog") {
   const auto catalog = base::yaml::read(*assets::Store::shipped("playbooks/catalog.yaml"), "catalog");
   REQUIRE(catalog);
