@@ -58,16 +58,16 @@ works_in static-pods.sh address.sh <<'END'
 address_pods_restart
 END
 sort deleted >out
-printf '/api/v1/namespaces/kube-system/pods/kube-proxy-1\n' | diff - out >diff || fail "an address that changes deletes $(paste -sd' ' deleted)"
+printf '/api/v1/namespaces/kube-system/pods/kube-proxy-1\n' | diff - out >differences || fail "an address that changes deletes $(paste -sd' ' deleted)"
 
 works_in static-pods.sh upgrade.sh <<'END'
 upgrade_pods gpu1
 END
-printf 'lab/third\nteam/mine\nteam/thief\n' | diff - <(sort out) >diff || fail "the pods to evict are $(paste -sd' ' out)"
+printf 'lab/third\nteam/mine\nteam/thief\n' | diff - <(sort out) >differences || fail "the pods to evict are $(paste -sd' ' out)"
 works_in reset.sh etcd.sh remove.sh <<'END'
 remove_pods gpu1
 END
-printf 'lab/third\nteam/mine\nteam/thief\n' | diff - <(sort out) >diff || fail "the pods to evict are $(paste -sd' ' out)"
+printf 'lab/third\nteam/mine\nteam/thief\n' | diff - <(sort out) >differences || fail "the pods to evict are $(paste -sd' ' out)"
 
 # A node that forges a route: no routes at all, rather than that of another node.
 step one network.sh <<END
@@ -87,4 +87,4 @@ END
 [ "$(cat out)" = 8e9e05c52164694d ] || fail "the members of interrupted joins are: $(cat out)"
 
 uids='uid-third uid-static uid-other' from=cluster PATH=$place/bin:$PATH sh "$place/gpu-pods.sh" >out
-printf '? 0\n| uid-static\tkube-system\tetcd-one\t\t\n| uid-third\tlab\tthird\t\t\n' | diff - <(LC_ALL=C sort out) >diff || fail "the pods are: $(tr '\t' ' ' <out)"
+printf '? 0\n| uid-static\tkube-system\tetcd-one\t\t\n| uid-third\tlab\tthird\t\t\n' | diff - <(LC_ALL=C sort out) >differences || fail "the pods are: $(tr '\t' ' ' <out)"
