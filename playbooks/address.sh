@@ -191,10 +191,10 @@ address_maps_write() {
 }
 # kube-proxy and network plugins read the address at startup; their DaemonSets recreate them.
 address_pods_restart() {
-  gpuadm_said=$(admin_kubectl get pods -A -o 'jsonpath={range .items[?(@.spec.hostNetwork==true)]}{.metadata.namespace} {.metadata.name} {.metadata.ownerReferences[0].kind}{"\n"}{end}')
-  printf '%s\n' "$gpuadm_said" |
-    while read -r gpuadm_space gpuadm_pod gpuadm_kind; do
-      [ "$gpuadm_kind" != DaemonSet ] || kubectl --kubeconfig /etc/kubernetes/admin.conf -n "$gpuadm_space" delete pod "$gpuadm_pod" --timeout="${gpuadm_end_of_pods}s"
+  gpuadm_said=$(admin_kubectl get pods -A -o "$pod_rows")
+  printf '%s\n' "$gpuadm_said" | awk -F '\t' '$2 == "\"DaemonSet\"" && $5 == "host" { sub("/", " ", $1); print $1 }' |
+    while read -r gpuadm_space gpuadm_pod; do
+      kubectl --kubeconfig /etc/kubernetes/admin.conf -n "$gpuadm_space" delete pod "$gpuadm_pod" --timeout="${gpuadm_end_of_pods}s" </dev/null
     done
   unit_is_fresh host-network-pods
 }

@@ -130,8 +130,10 @@ join_was_done() {
 # member that never started has no name. Nodes with the control-plane label are excluded: they have joined (join_was_done).
 join_members() {
   [ -d "$etcd_data/member" ] || return 0
-  join_nodes=$(node_kubectl get nodes -o 'jsonpath={range .items[*]}{.metadata.labels}{" "}{.status.addresses[*].address}{"\n"}{end}')
-  join_planes=$(printf '%s\n' "$join_nodes" | grep -E 'node-role.kubernetes.io/(master|control-plane)') || :
+  # A node writes its own addresses: they are quoted, and cannot add a line of a control plane.
+  # shellcheck disable=SC2016 # a template
+  join_nodes=$(node_kubectl get nodes -o 'go-template={{range .items}}{{range $key, $value := .metadata.labels}}{{if or (eq $key "node-role.kubernetes.io/control-plane") (eq $key "node-role.kubernetes.io/master")}}plane {{end}}{{end}}{{range .status.addresses}}{{printf "%q " .address}}{{end}}{{"\n"}}{{end}}')
+  join_planes=$(printf '%s\n' "$join_nodes" | grep '^plane ' | tr -d '"') || :
   join_said=$(etcd_client member list) || die "cannot list the etcd members: $(printf %s "$join_said" | tail -n 1)"
   printf '%s\n' "$join_said" | joining=$joining_control_planes planes=$join_planes awk -F ', ' '
     BEGIN {

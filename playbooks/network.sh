@@ -35,10 +35,13 @@ bridge_put() {
   file_put "$bridge_config" 0600
 }
 
+bridge_rows='go-template={{range .items}}{{.metadata.name}} {{with .spec.podCIDR}}{{.}}{{end}} {{range .status.addresses}}{{if eq .type "InternalIP"}}{{printf "%q " .address}}{{end}}{{end}}{{"\n"}}{{end}}'
 # bridge_nodes: "NAME CIDR ADDRESS" of every node. Fails if a node has no pod CIDR or no address yet. Since Kubernetes 1.32 a node
 # may read no other nodes; the ClusterRole gpuadm-nodes in templates/ allows it.
 bridge_nodes() {
-  bridge_said=$(cluster_lines route) || bridge_said=$(node_kubectl get nodes -o 'jsonpath={range .items[*]}{.metadata.name}{" "}{.spec.podCIDR}{" "}{.status.addresses[?(@.type=="InternalIP")].address}{"\n"}{end}') || return 1
+  bridge_said=$(cluster_lines route) || bridge_said=$(node_kubectl get nodes -o "$bridge_rows") || return 1
+  # A node writes its own addresses: they are quoted, so that they cannot add a line with a route for another node.
+  bridge_said=$(printf '%s\n' "$bridge_said" | sed 's/"//g; s/ $//')
   ! printf '%s\n' "$bridge_said" | grep -Evqx '[a-z0-9.-]+ [0-9a-f.:/]+ [0-9a-f.:]+' || return 1
   printf '%s\n' "$bridge_said"
 }

@@ -1,7 +1,7 @@
 # shellcheck shell=sh disable=SC2154
 # Reads, creates, changes and deletes objects of the cluster, through kubectl on a control-plane node. Variables: action (find, get, named,
-# create, apply, patch, delete, delete-named, raw, exec), space (a namespace; empty: all, or none), kinds (separated by commas), selector,
-# objects (JSON), object (KIND/NAME), patch (JSON), path (of the API), input (of the program), command (of a pod: words in lines),
+# create, apply, patch, delete, delete-exact, raw, exec), space (a namespace; empty: all, or none), kinds (separated by commas), selector,
+# objects (JSON; delete-exact: an API path and a uid per line), object (KIND/NAME), patch (JSON), path (of the API), input (of the program), command (of a pod: words in lines),
 # seconds (get: waits for available Deployments; delete: the timeout). Exit status 3: this host has no administrator's kubeconfig.
 
 export LC_ALL=C
@@ -45,11 +45,42 @@ objects_delete() {
 # Those of these objects that exist.
 objects_named() { printf '%s' "$objects" | api get -f - --ignore-not-found -o json; }
 
-# Deletes exactly these objects, in their order, and waits until they are gone.
-objects_delete_named() {
-  printf '%s' "$objects" | timeout -k 5 "$((seconds + 10))" kubectl --kubeconfig "$config" delete -f - --ignore-not-found \
-    --timeout="${seconds}s" -o name
+# Deletes exactly these objects, in their order, and waits until they are gone. The API server compares the uid: an object that has been
+# created again under the same name is another one, and stays. A lost connection does not stop it halfway.
+objects_delete_exact() {
+  trap '' HUP INT TERM PIPE
+  end=$(($(date +%s) + seconds)) waiting=
+  while read -r path uid; do
+    answer=$(printf '{"apiVersion":"v1","kind":"DeleteOptions","propagationPolicy":"Background","preconditions":{"uid":"%s"}}' "$uid" |
+      api delete --raw "$path" -f - 2>&1) || {
+      objects_are_gone && continue
+      printf '%s: %s\n' "$path" "$answer" >&2
+      return 1
+    }
+    # A Status: the object is gone. Otherwise the answer is the object, which has finalizers or a grace period.
+    case $answer in '{"kind":"Status"'*) ;; *) waiting="$waiting$path $uid
+" ;; esac
+  done <<END
+$objects
+END
+  while read -r path uid; do
+    [ -n "$path" ] || continue
+    while :; do
+      answer=$(api get --raw "$path" 2>&1) || {
+        objects_are_gone && break
+        answer=
+      }
+      case $answer in '' | *"\"uid\":\"$uid\""*) ;; *) break ;; esac
+      [ "$(date +%s)" -lt "$end" ] || { echo "$path was not deleted within ${seconds}s" >&2 && return 1; }
+      sleep 1
+    done
+  done <<END
+$waiting
+END
 }
+# Whether the message of kubectl says that there is no such object, or that another one has its name. A kind that the API server does not
+# know has another message.
+objects_are_gone() { case $answer in *'" not found' | *'UID in precondition'*) ;; *) return 1 ;; esac; }
 
 # A program in a pod, with input.
 objects_exec() {
@@ -68,7 +99,7 @@ case $action in
   create) objects_create ;;
   # A field that another manager has changed is a conflict, which kubectl names.
   apply) printf '%s' "$objects" | api apply --server-side --field-manager=gpuadm -f - -o name ;;
-  delete-named) objects_delete_named ;;
+  delete-exact) objects_delete_exact ;;
   raw) api get --raw "$path" ;;
   exec) objects_exec ;;
   patch) api -n "$space" patch "$object" --type merge -p "$patch" -o name ;;

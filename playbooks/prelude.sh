@@ -762,6 +762,11 @@ manifest_apply() {
     -p "{\"data\":{\"$1\":\"$(sha256_of "$gpuadm_file")\"}}"
 }
 
+# A template of kubectl: a line per pod, columns separated by tabs: NAMESPACE/NAME, the kind of its first owner, "mirror" for a static pod, the
+# phase, "host" in the network of its host. Kinds of owners and phases are texts of users and nodes: they are quoted, and cannot forge a line.
+# shellcheck disable=SC2016,SC2034 # a template
+pod_rows='go-template={{range .items}}{{.metadata.namespace}}/{{.metadata.name}}{{"\t"}}{{range $index, $owner := .metadata.ownerReferences}}{{if eq $index 0}}{{printf "%q" $owner.kind}}{{end}}{{end}}{{"\t"}}{{with .metadata.annotations}}{{with index . "kubernetes.io/config.mirror"}}mirror{{end}}{{end}}{{"\t"}}{{with .status}}{{with .phase}}{{printf "%q" .}}{{end}}{{end}}{{"\t"}}{{if .spec.hostNetwork}}host{{end}}{{"\n"}}{{end}}'
+
 # cluster_objects NAMES: gpuadm's DaemonSets and ConfigMaps in kube-system whose names start with NAMES, a regular expression; one
 # KIND/NAME per line. Fails if the API server does not list them.
 cluster_objects() {

@@ -14,10 +14,9 @@ remove_nodes() {
 
 # remove_pods NODE: pods on it that a drain would evict: not those of DaemonSets, static pods, or completed pods.
 remove_pods() {
-  remove_said=$(remove_kubectl --request-timeout=20s get pods -A --field-selector "spec.nodeName=$1" \
-    -o 'jsonpath={range .items[*]}{.metadata.namespace}/{.metadata.name} {.metadata.ownerReferences[0].kind} {.status.phase}{"\n"}{end}')
+  remove_said=$(remove_kubectl --request-timeout=20s get pods -A --field-selector "spec.nodeName=$1" -o "$pod_rows")
   printf '%s\n' "$remove_said" |
-    awk 'NF && $0 !~ / (DaemonSet|Node) / && $NF != "Succeeded" && $NF != "Failed" { print $1 }'
+    awk -F '\t' 'NF == 5 && $2 != "\"DaemonSet\"" && $2 != "\"Node\"" && $4 != "\"Succeeded\"" && $4 != "\"Failed\"" { print $1 }'
 }
 
 remove_is_drained() {

@@ -101,9 +101,8 @@ upgrade_is_cordoned() {
 
 # upgrade_pods NODE: the pods that drain must evict, one NAMESPACE/NAME per line, without those of DaemonSets and static pods.
 upgrade_pods() {
-  gpuadm_pods=$(upgrade_see get pods --all-namespaces --field-selector "spec.nodeName=$1,status.phase!=Succeeded,status.phase!=Failed" -o \
-    'jsonpath={range .items[*]}{.metadata.namespace}/{.metadata.name}|{.metadata.ownerReferences[0].kind}|{.metadata.annotations.kubernetes\.io/config\.mirror}{"\n"}{end}') || return 1
-  printf '%s\n' "$gpuadm_pods" | awk -F '|' 'NF == 3 && $2 != "DaemonSet" && $2 != "Node" && $3 == "" { print $1 }'
+  gpuadm_pods=$(upgrade_see get pods --all-namespaces --field-selector "spec.nodeName=$1,status.phase!=Succeeded,status.phase!=Failed" -o "$pod_rows") || return 1
+  printf '%s\n' "$gpuadm_pods" | awk -F '\t' 'NF == 5 && $2 != "\"DaemonSet\"" && $2 != "\"Node\"" && $3 == "" { print $1 }'
 }
 
 # upgrade_is_drained NODE: the node is drained, or already upgraded.

@@ -36,9 +36,10 @@ labels() {
 }
 
 by_cluster() {
+  # shellcheck disable=SC2016 # a template
   {
     timeout 8 kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=5s get pods -A --field-selector=status.phase=Running \
-      -o 'jsonpath={range .items[*]}{.metadata.uid}{"\t"}{.metadata.annotations.kubernetes\.io/config\.hash}{"\t"}{.metadata.namespace}{"\t"}{.metadata.name}{"\t"}{.metadata.labels.gpuadm\.io/kind}{"\t"}{.metadata.labels.gpuadm\.io/name}{"\n"}{end}' \
+      -o 'go-template={{range .items}}{{.metadata.uid}}{{"\t"}}{{with .metadata.annotations}}{{with index . "kubernetes.io/config.hash"}}{{printf "%q" .}}{{end}}{{end}}{{"\t"}}{{.metadata.namespace}}{{"\t"}}{{.metadata.name}}{{"\t"}}{{with .metadata.labels}}{{with index . "gpuadm.io/kind"}}{{.}}{{end}}{{"\t"}}{{with index . "gpuadm.io/name"}}{{.}}{{end}}{{end}}{{"\n"}}{{end}}' \
       2>/dev/null
     printf '\n? %s\n' "$?"
   } | awk -F "$tab" -v uids="$uids" '
@@ -46,9 +47,15 @@ by_cluster() {
       OFS = "\t"
       for (i = split(uids, list, " "); i > 0; i--) wanted[list[i]] = 1
     }
-    /^\? [0-9]+$/ { print; next }
-    $1 in wanted { print "| " $1, $3, $4, $5, $6 }
-    $2 in wanted { print "| " $2, $3, $4, $5, $6 }'
+    /^\? [0-9]+$/ { status = $0; next }
+    # Everybody may write the annotation into their own pods: it is text, and the UID of another pod in it does not count.
+    { gsub(/"/, "", $2) }
+    $1 in wanted { pod[$1] = $3 OFS $4 OFS $5 OFS $6; known[$1] = 1 }
+    $2 in wanted && !($2 in known) { pod[$2] = $3 OFS $4 OFS $5 OFS $6 }
+    END {
+      for (uid in pod) print "| " uid, pod[uid]
+      print status
+    }'
 }
 
 case $from in

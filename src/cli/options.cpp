@@ -19,13 +19,20 @@ void add_list(CLI::App& verb, const char* name, std::vector<std::string>& list, 
   verb.add_option(name, list, says)->delimiter(',')->allow_extra_args(false)->option_text(text);
 }
 
-void add_consent(CLI::App& verb, app::Consent& consent, Global& global) {
+CLI::Option* add_yes(CLI::App& verb, app::Consent& consent) {
+  return verb.add_flag_callback(
+      "-y,--yes", [&consent] { consent = app::Consent::given; }, "Do not ask for confirmation");
+}
+
+void add_preview(CLI::App& verb, app::Consent& consent) {
   auto* dry_run = verb.add_flag_callback(
       "--dry-run", [&consent] { consent = app::Consent::preview; },
       "Show what would change without changing anything");
-  verb.add_flag_callback(
-          "-y,--yes", [&consent] { consent = app::Consent::given; }, "Do not ask for confirmation")
-      ->excludes(dry_run);
+  add_yes(verb, consent)->excludes(dry_run);
+}
+
+void add_consent(CLI::App& verb, app::Consent& consent, Global& global) {
+  add_preview(verb, consent);
   verb.add_flag("--diff", global.diff, "Show the changes of files in full before asking");
 }
 

@@ -23,6 +23,10 @@ void add_format(CLI::App& verb, app::Format& format, const Formats& names = text
 /// A comma-separated list, "A,B"; repetitions append.
 void add_list(CLI::App& verb, const char* name, std::vector<std::string>& list, const char* text,
               const char* says);
+/// `-y`
+CLI::Option* add_yes(CLI::App& verb, app::Consent& consent);
+/// `--dry-run` and `-y`
+void add_preview(CLI::App& verb, app::Consent& consent);
 /// `--dry-run`, `-y` and `--diff`
 void add_consent(CLI::App& verb, app::Consent& consent, Global& global);
 /// `-n`

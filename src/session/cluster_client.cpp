@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 
 namespace session {
 
@@ -38,6 +39,33 @@ Result<transport::Command> command_for(const std::string& label, const std::stri
   command.effect = std::ranges::find(reading, action) != std::end(reading) ? transport::Effect::reads
                                                                            : transport::Effect::changes;
   return command;
+}
+
+/// As Kubernetes guesses it (apimachinery pkg/api/meta, UnsafeGuessKindToResource).
+std::string resource_of(std::string_view kind) {
+  const std::string name = base::lower(kind);
+  if (name.ends_with('s')) return name + "es";
+  if (name.ends_with('y')) return name.substr(0, name.size() - 1) + "ies";
+  return name + "s";
+}
+
+/// The path of an object in the API and its uid. Fault::parse if a name could lead elsewhere.
+Result<std::string> path_and_uid(const Tree& object) {
+  const std::string version = text_of(object, "apiVersion"), kind = text_of(object, "kind"),
+                    space = text_at(object, {"metadata", "namespace"}),
+                    name = text_at(object, {"metadata", "name"}), uid = text_at(object, {"metadata", "uid"});
+  const auto is_plain = [](std::string_view text, std::string_view more) {
+    return !text.empty() && !text.starts_with('.') && std::ranges::all_of(text, [&](unsigned char c) {
+      return std::isalnum(c) != 0 || more.contains(static_cast<char>(c));
+    });
+  };
+  if (!is_plain(version, "./-") || !is_plain(kind, "") || !is_plain(name, ".:-") || !is_plain(uid, "-") ||
+      (!space.empty() && !is_plain(space, "-")))
+    return base::fail(Fault::parse, fmt::format("the API server has described an object without a valid "
+                                                "name or uid: {}",
+                                                base::printable(kind + " " + name, 200)));
+  return fmt::format("{}/{}{}/{}/{} {}", version.contains('/') ? "/apis" : "/api", version,
+                     space.empty() ? "" : "/namespaces/" + space, resource_of(kind), name, uid);
 }
 
 std::vector<std::string> names_in(const std::string& output) {
@@ -118,9 +146,10 @@ Result<facts::ClusterFacts> ClusterClient::read_nodes_and_pods() {
   return facts::parse_cluster(TRY(run(std::move(command))));
 }
 
-Result<std::vector<Tree>> ClusterClient::get(const ObjectQuery& query) {
-  return objects_in(TRY(run(TRY(objects_command(query, *assets_)))),
-                    host_ + ": kubectl get " + base::join(query.kinds, ","));
+Result<std::vector<Tree>> ClusterClient::get(const ObjectQuery& query, transport::Purpose purpose) {
+  transport::Command command = TRY(objects_command(query, *assets_));
+  command.purpose = purpose;
+  return objects_in(TRY(run(std::move(command))), host_ + ": kubectl get " + base::join(query.kinds, ","));
 }
 
 Result<std::vector<std::string>> ClusterClient::create(const std::string& space,
@@ -166,19 +195,23 @@ Result<> ClusterClient::apply(const std::vector<Tree>& objects, transport::Purpo
   return {};
 }
 
-Result<std::vector<Tree>> ClusterClient::find(const std::vector<Tree>& references) {
+Result<std::vector<Tree>> ClusterClient::find(const std::vector<Tree>& references,
+                                              transport::Purpose purpose) {
   if (references.empty()) return std::vector<Tree>();
   transport::Command command =
       TRY(command_for("read the objects", "named", {{"objects", list_of(references)}}, *assets_));
+  command.purpose = purpose;
   return objects_in(TRY(run(std::move(command))), host_ + ": kubectl get");
 }
 
-Result<> ClusterClient::remove_objects(const std::vector<Tree>& references, std::chrono::seconds timeout) {
-  if (references.empty()) return {};
+Result<> ClusterClient::remove_objects(const std::vector<Tree>& objects, std::chrono::seconds timeout) {
+  if (objects.empty()) return {};
+  std::vector<std::string> lines;
+  for (const Tree& object : objects) lines.push_back(TRY(path_and_uid(object)));
   transport::Command command = TRY(command_for(
-      "delete the objects", "delete-named",
-      {{"objects", list_of(references)}, {"seconds", std::to_string(timeout.count())}}, *assets_));
-  command.timeout = timeout + std::chrono::seconds(20);
+      "delete the objects", "delete-exact",
+      {{"objects", base::join(lines, "\n")}, {"seconds", std::to_string(timeout.count())}}, *assets_));
+  command.timeout = timeout + std::chrono::seconds(120);
   command.purpose = transport::Purpose::clean_up;
   TRY(run(std::move(command)));
   return {};

@@ -9,6 +9,9 @@ import html
 import json
 import os
 import re
+import time
+from collections import OrderedDict
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from jupyterhub.auth import Authenticator
@@ -204,16 +207,55 @@ def digest(password, salt):
     return hashlib.scrypt(password.encode(), salt=bytes.fromhex(salt), n=16384, r=8, p=1, dklen=32).hex()
 
 
+# Of failed logins, for a user from an address. A digest needs 16 MiB and a core: two at a time, and few that wait.
+MOST_FAILURES, WINDOW, MOST_NAMES, MOST_WAITING, LONGEST = 5, 60, 4096, 32, 1024
+digests = ThreadPoolExecutor(max_workers=2)
+failures = OrderedDict()
+waiting = 0
+
+
+def is_limited(key):
+    """Whether this user has failed too often from this address within the last minute."""
+    recent = [when for when in failures.get(key, ()) if time.monotonic() - when < WINDOW]
+    if not recent:
+        failures.pop(key, None)
+        return False
+    failures[key] = recent
+    return len(recent) >= MOST_FAILURES
+
+
+def add_failure(key):
+    failures[key] = [*failures.pop(key, ()), time.monotonic()][-MOST_FAILURES:]
+    while len(failures) > MOST_NAMES:
+        failures.popitem(last=False)
+
+
 class FileAuthenticator(Authenticator):
     """Users and their passwords, from the file of gpuadm addon enable --set users=FILE."""
 
     async def authenticate(self, handler, data):
-        users = json.loads(secret("users.json"))
+        global waiting
         name = data["username"]
+        key = (name, handler.request.remote_ip)
+        if waiting >= MOST_WAITING or len(name) > LONGEST or len(data["password"]) > LONGEST or is_limited(key):
+            return None
+        # Counted before the digest: logins at the same time count too. One that succeeds does not count.
+        add_failure(key)
+        waiting += 1
+        try:
+            user = await self.check(name, data["password"])
+        finally:
+            waiting -= 1
+        if user:
+            failures.pop(key, None)
+        return user
+
+    async def check(self, name, password):
+        users = json.loads(secret("users.json"))
         # Equally slow for users that do not exist.
         user = users.get(name, {"salt": "00" * 16, "digest": "", "admin": False})
         loop = asyncio.get_running_loop()
-        found = await loop.run_in_executor(None, digest, data["password"], user["salt"])
+        found = await loop.run_in_executor(digests, digest, password, user["salt"])
         if not hmac.compare_digest(found, user["digest"]):
             return None
         return {"name": name, "admin": user["admin"]}

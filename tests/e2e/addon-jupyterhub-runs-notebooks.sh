@@ -101,7 +101,7 @@ for _ in $(seq 240); do
   sleep 1
 done
 kube -n gpuadm-jupyterhub delete service public >/dev/null
-exits 0 addon disable jupyterhub
+exits 0 addon disable jupyterhub -y
 says "the data stays: $files on node"
 is "$(objects)" ""
 is "$(on node "cat $files/users/anna/kept")" text
@@ -111,7 +111,7 @@ is "$(kube get namespace gpuadm-jupyterhub --ignore-not-found -o name)" ""
 exits 0 addon enable jupyterhub --set users=users.txt --set storage=scratch
 kube -n gpuadm-jupyterhub exec deployment/hub -- ls /srv/jupyterhub >listed
 grep -q jupyterhub.sqlite listed || fail "the state of the hub is lost"
-exits 0 addon disable jupyterhub
+exits 0 addon disable jupyterhub -y
 
 # An image that is missing: named in time, and nothing is left.
 sed -i 's,^  jupyterhub_hub_image: .*,  jupyterhub_hub_image: 127.0.0.1:1/none:1,' assets/playbooks/catalog.yaml

@@ -109,9 +109,57 @@ exits 1 addon enable prometheus --set storage=scratch --set retention=5d
 complains "conflict"
 kube -n gpuadm-prometheus get deployment prometheus >/dev/null || fail "a conflict has deleted the add-on"
 
+# Who may change ConfigMaps in the namespace lists objects of the cluster, and the volume of another claim. They survive disable and a second
+# enable, and are named; nothing is deleted without a question.
+exits 0 gpuadm storage claim models --on scratch --size 1Gi -f cluster.yaml
+kube create clusterrole theirs --verb=get --resource=nodes >/dev/null
+listed() { printf '{"apiVersion":"%s","kind":"%s","namespace":"%s","name":"%s"}' "$@"; }
+rbac=rbac.authorization.k8s.io/v1
+forged="$(listed $rbac ClusterRoleBinding '' cluster-admin),$(listed v1 Namespace '' kube-system),$(listed v1 PersistentVolume '' gpuadm-scratch.default.models),$(listed $rbac ClusterRole '' theirs),$(listed v1 Node '' one),$(listed $rbac ClusterRole '' gpuadm-old)"
+kube create clusterrole gpuadm-old --verb=get --resource=nodes >/dev/null
+kube label clusterrole gpuadm-old app.kubernetes.io/managed-by=gpuadm gpuadm.io/kind=addon gpuadm.io/name=prometheus >/dev/null
+kube -n gpuadm-prometheus get configmap gpuadm-addon -o json | jq --arg forged "$forged" '.data["objects.json"] |= sub("\\]$"; "," + $forged + "]") |
+  del(.metadata.managedFields, .metadata.resourceVersion, .metadata.uid, .metadata.creationTimestamp)' >forged.json
+# As the field manager of gpuadm, whose name everybody may use.
+forge() { kube apply --server-side --force-conflicts --field-manager=gpuadm -f - <forged.json >/dev/null; }
+survive() {
+  kube get clusterrolebinding/cluster-admin namespace/kube-system persistentvolume/gpuadm-scratch.default.models clusterrole/theirs node/one -o name >survivors ||
+    fail "$1 has deleted what a forged inventory lists: only $(paste -sd' ' survivors) are left"
+  [ "$(kube get namespace kube-system -o 'jsonpath={.status.phase}')" = Active ] || fail "$1 has deleted the namespace kube-system"
+}
+forge
+exits 2 addon disable prometheus
+complains "no terminal to ask for confirmation"
+says "Deployment gpuadm-prometheus/prometheus"
+exits 2 addon enable prometheus --set storage=scratch --set retention=5d
+complains "no terminal to ask for confirmation"
+kube get clusterrole gpuadm-old >/dev/null || fail "it was deleted without a question"
+kube -n gpuadm-prometheus delete service prometheus >/dev/null
+exits 0 addon enable prometheus --set storage=scratch --set retention=5d -y
+says "ClusterRole gpuadm-old"
+complains "Namespace kube-system: the add-on prometheus has no such objects"
+survive "enable"
+[ -z "$(kube get clusterrole gpuadm-old --ignore-not-found -o name)" ] || fail "an object of an earlier version is left"
+forge
+exits 0 addon disable prometheus -y
+for kept in "ClusterRoleBinding cluster-admin: it does not have the labels" "Namespace kube-system: the add-on" \
+  "PersistentVolume gpuadm-scratch.default.models: it does not have the labels" "ClusterRole theirs: " "Node one: "; do complains "$kept"; done
+survive "disable"
+kube delete clusterrole theirs >/dev/null
+kube delete persistentvolumeclaim models >/dev/null
+kube delete persistentvolume gpuadm-scratch.default.models >/dev/null
+leaves_nothing "disable of a forged inventory"
+# What cannot be read is not empty, and deletes nothing.
+exits 0 addon enable prometheus --set storage=scratch --set retention=5d
+kube -n gpuadm-prometheus patch configmap gpuadm-addon -p '{"data":{"objects.json":"["}}' >/dev/null
+exits 1 addon disable prometheus -y
+kube -n gpuadm-prometheus get deployment prometheus >/dev/null || fail "an inventory that cannot be read has deleted the add-on"
+kube -n gpuadm-prometheus delete configmap gpuadm-addon >/dev/null
+exits 0 addon enable prometheus --set storage=scratch --set retention=5d
+
 # Disabled: what others have in its namespace stays, with the namespace; the metrics stay, and are used again.
 kube -n gpuadm-prometheus create service clusterip theirs --tcp=80 >/dev/null
-exits 0 addon disable prometheus
+exits 0 addon disable prometheus -y
 says "the namespace gpuadm-prometheus is kept, because others have objects in it: Service gpuadm-prometheus/theirs"
 says "the data stays: /data/gpuadm-scratch/claims/gpuadm-prometheus/metrics on two"
 with_image 127.0.0.1:1/none:1
@@ -123,7 +171,7 @@ kube delete namespace gpuadm-prometheus >/dev/null
 leaves_nothing "disable"
 exits 0 addon enable prometheus --set storage=scratch
 complains "the folder has existed before"
-exits 0 addon disable prometheus
+exits 0 addon disable prometheus -y
 leaves_nothing "disable again"
 
 # The default StorageClass: a claim is bound and written. Not next to another one, and not while claims use it.
@@ -145,13 +193,13 @@ kind: PersistentVolumeClaim
 metadata: { name: mine }
 spec: { accessModes: [ReadWriteOnce], resources: { requests: { storage: 1Gi } } }
 END
-exits 3 addon disable local-path
+exits 3 addon disable local-path -y
 complains "claims use the StorageClass local-path: PersistentVolumeClaim default/mine"
 exits 3 gpuadm storage remove scratch -f cluster.yaml -y
 kube delete pvc mine >/dev/null
 exits 3 gpuadm storage remove scratch -f cluster.yaml -y
 complains "the add-on local-path uses the storage scratch"
-exits 0 addon disable local-path
+exits 0 addon disable local-path -y
 leaves_nothing "disable of local-path"
 absent two /data/gpuadm-scratch/volumes || fail "an empty folder is left"
 

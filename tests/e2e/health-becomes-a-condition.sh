@@ -30,7 +30,7 @@ traces() {
 }
 
 # The lab has no driver and no toolkit: their checks are left out.
-enable() { exits 0 gpuadm health enable -f cluster.yaml --interval 5 --skip gpu.driver,gpu.cdi,nct "$@"; }
+enable() { exits 0 gpuadm health enable -f cluster.yaml --interval 10 --skip gpu.driver,gpu.cdi,nct "$@"; }
 
 lab up plane
 lab up node --gpu h200

@@ -102,7 +102,7 @@ stored 'up%7Bjob%3D%22gpuadm%22%7D'
 jq -e '[.data.result[] | select(.value[1] == "1") | .metric.node] | sort == ["node", "plane"]' answer >/dev/null || fail "Prometheus does not scrape both nodes: $(cat answer)"
 stored 'gpuadm_health_condition%7Bcondition%3D%22GPUHealthy%22,status%3D%22true%22%7D'
 jq -e '[.data.result[] | select(.value[1] == "1") | .metric.node] == ["node"]' answer >/dev/null || fail "Prometheus does not have the health of the node: $(cat answer)"
-exits 0 gpuadm addon disable prometheus -f cluster.yaml --assets assets
+exits 0 gpuadm addon disable prometheus -f cluster.yaml --assets assets -y
 
 # Junk, half handshakes, and clients that keep connections open and send nothing.
 sleep 1

@@ -147,6 +147,31 @@ TEST_CASE("every manifest: a namespace first, labels on all objects, and each ob
   }
 }
 
+TEST_CASE("no add-on reads ConfigMaps, Secrets or logs of the whole cluster, or creates pods in it") {
+  for (const Addon& one : workload::addons()) {
+    if (!one.by_hand.empty()) continue;
+    CAPTURE(one.name);
+    for (const Tree& object : objects_of(one)) {
+      const Tree* rules = object.find("rules");
+      if (text_at(object, {"kind"}) != "ClusterRole" || !rules) continue;
+      for (const Tree& rule : rules->items()) {
+        const Tree* verbs = rule.find("verbs");
+        const bool writes = verbs && std::ranges::any_of(verbs->items(), [](const Tree& verb) {
+                              return verb.text() != "get" && verb.text() != "list" && verb.text() != "watch";
+                            });
+        for (const Tree& resource : rule.find("resources")->items()) {
+          CAPTURE(resource.text());
+          CHECK(resource.text() != "*");
+          CHECK(resource.text() != "configmaps");
+          CHECK(resource.text() != "secrets");
+          CHECK(resource.text() != "pods/log");
+          CHECK_FALSE((resource.text() == "pods" && writes));
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("every image of an add-on is in the catalog") {
   const auto catalog = base::yaml::read(*assets::Store::shipped("playbooks/catalog.yaml"), "catalog");
   REQUIRE(catalog);
@@ -186,12 +211,71 @@ TEST_CASE("an inventory is what was made, in its order, and reads back") {
   REQUIRE(read);
   CHECK(read->objects == inventory.objects);
   CHECK(read->settings == inventory.settings);
-  for (const char* damaged :
-       {R"({"kind":"ConfigMap"})", R"({"data":{"objects.json":"{"}})", R"({"data":{"objects.json":"[]"}})",
-        R"({"data":{"objects.json":"[{\"kind\":\"Pod\"}]"}})", R"({"data":{"objects.json":"[1]"}})"}) {
+  for (
+      const char* damaged :
+      {R"({"kind":"ConfigMap"})", R"({"data":{"objects.json":"{"}})", R"({"data":{"objects.json":"[]"}})",
+       R"({"data":{"objects.json":"[{\"kind\":\"Pod\"}]"}})",
+       R"({"data":{"objects.json":"[{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"name\":\"a\"}]","settings.json":"{"}})",
+       R"({"data":{"objects.json":"[1]"}})"}) {
     CAPTURE(damaged);
     CHECK_FALSE(workload::read_inventory(json(damaged)));
   }
+}
+
+TEST_CASE("an add-on can have objects of the groups, kinds and namespaces of its manifest only") {
+  for (const Addon& one : workload::addons()) {
+    if (!one.by_hand.empty()) continue;
+    CAPTURE(one.name);
+    const auto own = workload::manifest_names(one, *assets::Store::shipped(one.manifest));
+    REQUIRE(own);
+    CHECK(*own == workload::names_of(objects_of(one)));
+    for (const workload::ObjectName& name : *own) CHECK(workload::is_possible(name, one, *own));
+    const std::string space(one.space);
+    for (const workload::ObjectName& name : {workload::ObjectName{"v1", "Namespace", "", "kube-system"},
+                                             {"v1", "Node", "", "gpu1"},
+                                             {"v1", "PersistentVolume", "", "gpuadm-data.default.models"},
+                                             {"v1", "Service", "default", "web"},
+                                             {"v1", "Service", space, "../../nodes/gpu1"},
+                                             {"v1", "Service", space, "a\nb"},
+                                             {"v1", "Service", space, ""},
+                                             {"example.com/v1", "Service", space, "web"},
+                                             {"v1", "ClusterRoleBinding", "", "cluster-admin"},
+                                             {"apps/v1", "StatefulSet", space, "db"}}) {
+      CAPTURE(workload::describe(name));
+      CHECK_FALSE(workload::is_possible(name, one, *own));
+    }
+  }
+  // Another version of the same group is possible: it changes with Kubernetes.
+  const auto own = workload::manifest_names(addon("prometheus"),
+                                            *assets::Store::shipped("templates/addons/prometheus.yaml"));
+  CHECK(workload::is_possible({"apps/v2", "Deployment", "gpuadm-prometheus", "other"}, addon("prometheus"),
+                              *own));
+}
+
+TEST_CASE("what an inventory lists is owned by its labels, once, in its order") {
+  const Addon& one = addon("prometheus");
+  const auto existing = list(R"([
+    {"apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRoleBinding","metadata":{"name":"cluster-admin"}},
+    {"apiVersion":"v1","kind":"Service","metadata":{"name":"a","namespace":"gpuadm-prometheus","labels":
+      {"app.kubernetes.io/managed-by":"gpuadm","gpuadm.io/kind":"addon","gpuadm.io/name":"jupyterhub"}}},
+    {"apiVersion":"v1","kind":"Service","metadata":{"name":"b","namespace":"gpuadm-prometheus","labels":
+      {"app.kubernetes.io/managed-by":"gpuadm","gpuadm.io/kind":"addon","gpuadm.io/name":"prometheus"}}}])");
+  auto names = workload::names_of(existing);
+  names.push_back(names.back());
+  names.push_back({"v1", "Service", "gpuadm-prometheus", "gone"});
+  names.push_back({"v1", "Namespace", "", "kube-system"});
+  const std::vector<workload::ObjectName> own = {
+      {"v1", "Service", "gpuadm-prometheus", ""},
+      {"rbac.authorization.k8s.io/v1", "ClusterRoleBinding", "", ""},
+      {"v1", "Namespace", "", "gpuadm-prometheus"}};
+  auto reviewed = workload::review_inventory(names, one, own);
+  CHECK(reviewed.possible.size() == 4);
+  CHECK(reviewed.kept ==
+        std::vector<std::string>{"Namespace kube-system: the add-on prometheus has no such objects"});
+  const auto owned = workload::owned_objects(existing, one, reviewed);
+  REQUIRE(owned.size() == 1);
+  CHECK(text_at(owned.front(), {"metadata", "name"}) == "b");
+  CHECK(reviewed.kept.size() == 3);
 }
 
 TEST_CASE("objects of others are named") {

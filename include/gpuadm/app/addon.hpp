@@ -37,11 +37,13 @@ struct AddonEnableOptions {
   std::vector<std::string> settings;  ///< "size=20Gi"
   bool yaml = false;                  ///< print the objects instead of applying them
   bool keep = false;                  ///< keep the objects if the proof fails
+  Consent consent = Consent::ask;     ///< to delete objects of an earlier `enable`
   std::chrono::seconds patience{900};
 };
 /// Applies the objects of an add-on, waits until its pods are ready, and proves that it works. Repeated, it
-/// changes settings. If a first `enable` fails, or after Ctrl-C, deletes what it made. Fault::blocked, with
-/// nothing changed, if an object or the namespace belongs to others.
+/// changes settings, and deletes objects that are no longer needed, after a question. If a first `enable`
+/// fails, or after Ctrl-C, deletes what it made. Fault::blocked, with nothing changed, if an object or the
+/// namespace belongs to others.
 [[nodiscard]] Result<Outcome> addon_enable(const AddonEnableOptions& options, Io& io);
 
 struct AddonVerifyOptions {
@@ -54,8 +56,10 @@ struct AddonVerifyOptions {
 struct AddonDisableOptions {
   AddonOptions addon;
   bool force = false;  ///< also while users have notebooks, which end
+  Consent consent = Consent::ask;
 };
-/// Deletes exactly what `enable` made, and names the data that stays.
+/// Shows what `enable` made, asks, deletes exactly that, and names the data that stays. What the inventory in
+/// the cluster lists is deleted only if the add-on can have it and it has the labels of the add-on.
 [[nodiscard]] Result<Outcome> addon_disable(const AddonDisableOptions& options, Io& io);
 
 }  // namespace app

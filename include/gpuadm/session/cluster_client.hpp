@@ -51,7 +51,9 @@ class ClusterClient {
   [[nodiscard]] const std::string& host() const { return host_; }
   /// Nodes, pods, runtime classes and devices. Nothing else is read.
   [[nodiscard]] Result<facts::ClusterFacts> read_nodes_and_pods();
-  [[nodiscard]] Result<std::vector<base::Tree>> get(const ObjectQuery& query);
+  /// `purpose`: as for create.
+  [[nodiscard]] Result<std::vector<base::Tree>> get(const ObjectQuery& query,
+                                                    transport::Purpose purpose = transport::Purpose::work);
   /// Creates all of them or none. Those with a namespace must be in `space`. `purpose`: clean_up is also run
   /// after Ctrl-C. Returns their names, as "KIND/NAME".
   [[nodiscard]] Result<std::vector<std::string>> create(
@@ -71,10 +73,13 @@ class ClusterClient {
   /// applied; Fault::remote names a field that another manager has changed.
   [[nodiscard]] Result<> apply(const std::vector<base::Tree>& objects,
                                transport::Purpose purpose = transport::Purpose::work);
-  /// Those of these objects that exist, by apiVersion, kind, namespace and name.
-  [[nodiscard]] Result<std::vector<base::Tree>> find(const std::vector<base::Tree>& references);
-  /// Deletes exactly these objects, in this order, and waits until they are gone. Also runs after Ctrl-C.
-  [[nodiscard]] Result<> remove_objects(const std::vector<base::Tree>& references,
+  /// Those of these objects that exist, by apiVersion, kind, namespace and name. `purpose`: as for create.
+  [[nodiscard]] Result<std::vector<base::Tree>> find(const std::vector<base::Tree>& references,
+                                                     transport::Purpose purpose = transport::Purpose::work);
+  /// Deletes exactly these objects, in this order, and waits until they are gone. They are as `get` or `find`
+  /// has read them: an object that was created again since then is another one, and stays. Also runs after
+  /// Ctrl-C.
+  [[nodiscard]] Result<> remove_objects(const std::vector<base::Tree>& objects,
                                         std::chrono::seconds timeout = end_of_pods);
   /// The answer of the API server to GET of a path, at most 64 MiB. Services and pods are reached through it:
   /// /api/v1/namespaces/NAMESPACE/services/NAME:PORT/proxy/PATH.

@@ -76,8 +76,9 @@ struct ObjectName {
 /// The object with nothing except its name, for queries and deletion.
 [[nodiscard]] base::Tree reference_to(const ObjectName& name);
 
-/// What `enable` made: a ConfigMap in the namespace of the add-on, so that `disable` deletes exactly this,
-/// whatever the catalogue of that gpuadm says.
+/// What `enable` made: a ConfigMap in the namespace of the add-on, so that `disable` also deletes what
+/// another version of gpuadm has made. Others may be able to change it: only what review_inventory and
+/// owned_objects leave of it is deleted.
 struct AddonInventory {
   std::vector<ObjectName> objects;  ///< in the order of creation; the ConfigMap and the namespace are in it
   AddonSettings settings;           ///< without those that name files
@@ -85,11 +86,29 @@ struct AddonInventory {
 inline constexpr std::string_view inventory_name = "gpuadm-addon";
 [[nodiscard]] ObjectName inventory_object(const Addon& addon);
 [[nodiscard]] base::Tree to_object(const Addon& addon, const AddonInventory& inventory);
-/// Fault::parse for a ConfigMap that is not one of gpuadm.
+/// Fault::parse for a ConfigMap that is not one of gpuadm, or cannot be read as a whole.
 [[nodiscard]] Result<AddonInventory> read_inventory(const base::Tree& config_map);
 
 /// Whether it has the labels of the add-on.
 [[nodiscard]] bool is_of_addon(const base::Tree& object, const Addon& addon);
+/// The objects of a manifest by their names, without values. Fault::spec if it is not YAML.
+[[nodiscard]] Result<std::vector<ObjectName>> manifest_names(const Addon& addon, std::string_view manifest);
+/// Whether the add-on can have an object of this group, kind and namespace. `own`: objects of the add-on, of
+/// which only these three are compared. Its Namespace can have one name only.
+[[nodiscard]] bool is_possible(const ObjectName& name, const Addon& addon, std::span<const ObjectName> own);
+
+/// What an inventory names, by whether it may be deleted.
+struct ReviewedInventory {
+  std::vector<ObjectName> possible;  ///< must be read; in the order of the inventory
+  std::vector<std::string> kept;     ///< "Namespace kube-system: REASON"
+};
+[[nodiscard]] ReviewedInventory review_inventory(std::span<const ObjectName> listed, const Addon& addon,
+                                                 std::span<const ObjectName> own);
+/// Those of `existing` that belong to the add-on by its labels, in the order of `reviewed.possible`. The
+/// others are added to `reviewed.kept`.
+[[nodiscard]] std::vector<base::Tree> owned_objects(std::span<const base::Tree> existing, const Addon& addon,
+                                                    ReviewedInventory& reviewed);
+
 /// Objects that exist and do not belong to the add-on, described. Nothing of theirs may be changed.
 [[nodiscard]] std::vector<std::string> foreign_objects(std::span<const base::Tree> existing,
                                                        const Addon& addon);

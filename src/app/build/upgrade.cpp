@@ -2,6 +2,7 @@
 
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/checks/upgrade.hpp"
+#include "gpuadm/cluster/claimed_node.hpp"
 #include "gpuadm/cluster/gpu_rows.hpp"
 #include "gpuadm/report/findings.hpp"
 #include "gpuadm/session/cluster_view.hpp"
@@ -152,6 +153,9 @@ Result<Outcome> upgrade(const UpgradeOptions& options, Io& io) {
   TRY(session.folder.save_decisions(asked, decisions));
   if (chosen.is_assumed && TRY(is_blocked(upgrade, assets, session, options.format, Shown::always, io)))
     return Outcome::blocked;
+  for (const spec::Host& host : cluster.hosts)
+    if (const facts::Node* node = checks::node_of(upgrade, host.name))
+      TRY(cluster::check_claimed_node(*node, host.name, cluster, survey.census, facts));
 
   session::PlaybookRun playbook_run{cluster,        assets, library, bundle, choice_of(upgrade, options),
                                     options.consent};

@@ -2,6 +2,7 @@
 
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/checks/upgrade.hpp"
+#include "gpuadm/cluster/claimed_node.hpp"
 #include "gpuadm/cluster/gpu_rows.hpp"
 #include "gpuadm/report/findings.hpp"
 #include "gpuadm/session/cluster_view.hpp"
@@ -140,6 +141,7 @@ Result<Work> read_newer(const UpgradeOptions& options, const std::set<std::strin
     if (!node)
       return base::fail(Fault::blocked, fmt::format("{} is not a node of the cluster", host),
                         "omit it, or join it first");
+    TRY(cluster::check_claimed_node(*node, host, upgrade.cluster, upgrade.census, upgrade.facts));
     const bool some = std::ranges::any_of(parts, [](const NewerPart& part) { return part.work; });
     if (!some && node->upgrade.empty()) continue;
     work.hosts.insert(host);

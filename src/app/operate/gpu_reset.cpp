@@ -2,6 +2,7 @@
 
 #include "gpuadm/app/gpu.hpp"
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/cluster/claimed_node.hpp"
 #include "gpuadm/facts/control_plane.hpp"
 #include "gpuadm/session/ask.hpp"
 #include "gpuadm/session/cluster_view.hpp"
@@ -208,6 +209,8 @@ Result<Outcome> gpu_reset(const GpuResetOptions& options, Io& io) {
   const facts::ClusterFacts view =
       TRY(session::read_cluster_with_retry(cluster, survey.census, *session.fleet, assets, io));
   TRY(facts::require_nodes_and_pods(view));
+  if (const facts::Node* node = facts::node_of(view, before))
+    TRY(cluster::check_claimed_node(*node, host, cluster, survey.census, view));
   const Target target = TRY(find_target(cluster, view, before, host, options));
 
   cluster::GpuHolders holders;

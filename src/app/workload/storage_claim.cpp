@@ -74,19 +74,26 @@ Result<transport::Exit> run(const std::string& action, const ClaimPlan& plan,
   return session::ask(host, std::move(command), client.fleet());
 }
 
-/// Deletes volumes of earlier claims of this name that no claim is bound to. By what they were made for:
-/// their names were others once.
-Result<> delete_released(const ClaimPlan& plan, session::ClusterClient& client) {
+/// The volumes of claims of this name on the storage. By what they were made for: their names were others
+/// once, and another volume may have the name now.
+Result<std::vector<Tree>> volumes_of(const ClaimPlan& plan, session::ClusterClient& client,
+                                     transport::Purpose purpose = transport::Purpose::work) {
   const auto& [storage, claim, host, node] = plan;
   const std::string selector = fmt::format("{}={},{}={}", workload::managed_by_label, workload::managed_by,
                                            workload::storage_label, storage.name);
-  std::vector<Tree> references;
-  for (const Tree& object : TRY(client.get({{"persistentvolumes"}, {}, selector})))
-    if (text_at(object, {"spec", "claimRef", "namespace"}) == claim.space &&
-        text_at(object, {"spec", "claimRef", "name"}) == claim.name &&
-        text_at(object, {"status", "phase"}) != "Bound")
-      references.push_back(workload::reference_to(workload::name_of(object)));
-  return client.remove_objects(references);
+  std::vector<Tree> volumes = TRY(client.get({{"persistentvolumes"}, {}, selector}, purpose));
+  std::erase_if(volumes, [&](const Tree& object) {
+    return text_at(object, {"spec", "claimRef", "namespace"}) != claim.space ||
+           text_at(object, {"spec", "claimRef", "name"}) != claim.name;
+  });
+  return volumes;
+}
+
+/// Deletes those that no claim is bound to.
+Result<> delete_released(const ClaimPlan& plan, session::ClusterClient& client) {
+  std::vector<Tree> volumes = TRY(volumes_of(plan, client));
+  std::erase_if(volumes, [](const Tree& object) { return text_at(object, {"status", "phase"}) == "Bound"; });
+  return client.remove_objects(volumes);
 }
 
 bool is_named(const Tree& object, const std::string& name) {
@@ -171,11 +178,7 @@ std::string note_of(const ClaimPlan& plan, const ClaimFolder& folder) {
 }
 
 Result<> remove_volume(const ClaimPlan& plan, ClaimFiles files, session::ClusterClient& client) {
-  TRY(client.remove_objects({workload::reference_to(
-      {"v1", "PersistentVolume", "", workload::volume_of(plan.storage, plan.claim)})}));
-  if (const auto deleted = delete_released(plan, client);
-      !deleted && deleted.error().fault != Fault::interrupted)
-    return deleted;
+  TRY(client.remove_objects(TRY(volumes_of(plan, client, transport::Purpose::clean_up))));
   const transport::Exit exit = TRY(run(files == ClaimFiles::deleted ? "purge" : "drop", plan, client));
   if (exit.status == 0) return {};
   return base::fail(Fault::remote, fmt::format("{}: {}", plan.host, base::tail(exit.err, 3)),

@@ -50,6 +50,7 @@ void add_addon_enable(CLI::App& group, Global& global, Verb& chosen) {
   add_patience(*verb, options->patience,
                "Time limit until its pods are ready, and of its proof (default 900)");
   verb->add_flag("--keep", options->keep, "Keep an add-on whose proof fails");
+  add_yes(*verb, options->consent);
   verb->add_option_function<std::string>(
           "-o,--output", [options](const std::string& name) { options->yaml = name == "yaml"; },
           "yaml: print the objects instead of applying them")
@@ -74,6 +75,7 @@ void add_addon(CLI::App& root, Global& global, Verb& chosen) {
   const auto disabled =
       add_verb<app::AddonDisableOptions>(*disable, global, chosen, common_of_addon, app::addon_disable);
   add_addon_options(*disable, disabled->addon);
+  add_preview(*disable, disabled->consent);
   disable->add_flag("--force", disabled->force, "Also end the notebooks of users of JupyterHub");
 }
 

@@ -53,9 +53,10 @@ Result<AddonInventory> read_inventory(const Tree& config_map) {
       return base::fail(Fault::parse, fmt::format("{}: an entry without apiVersion, kind or name", source));
     inventory.objects.push_back(std::move(name));
   }
-  if (const Tree* given = data->find(settings_key))
-    if (const auto settings = base::json::read(given->text(), source))
-      for (const auto& [name, value] : settings->entries()) inventory.settings[name] = value.text();
+  if (const Tree* given = data->find(settings_key)) {
+    const Tree settings = TRY(base::json::read(given->text(), source));
+    for (const auto& [name, value] : settings.entries()) inventory.settings[name] = value.text();
+  }
   return inventory;
 }
 

@@ -2,7 +2,7 @@
 #include "gpuadm/spec/storage.hpp"
 #include "gpuadm/workload/objects.hpp"
 
-#include "app/build/addon/plan.hpp"
+#include "app/build/addon/owned.hpp"
 #include "app/workload/storage_common.hpp"
 
 #include <fmt/format.h>
@@ -17,11 +17,6 @@ using base::Fault;
 using base::Tree;
 using workload::Addon;
 using workload::ObjectName;
-
-bool is_server(const Tree& object) {
-  const Tree* labels = object.at({"metadata", "labels"});
-  return labels && text_of(*labels, workload::kind_label) == workload::addon_server_kind;
-}
 
 /// Notebooks of users end with the hub.
 Result<> check_servers(const Addon& addon, const AddonDisableOptions& options,
@@ -49,28 +44,6 @@ Result<> check_class_users(const Addon& addon, session::ClusterClient& client) {
   if (claims.empty()) return {};
   return base::fail(Fault::blocked, "claims use the StorageClass local-path: " + base::join(claims, ", "),
                     "delete them, and their files with them, then run again");
-}
-
-/// What others have in the namespace of the add-on: it is kept then.
-Result<std::vector<std::string>> others_in(const Addon& addon, session::ClusterClient& client) {
-  std::vector<std::string> names;
-  for (const Tree& object :
-       TRY(client.get({.kinds = {"deployments.apps", "statefulsets.apps", "daemonsets.apps", "jobs.batch",
-                                 "pods", "services", "persistentvolumeclaims"},
-                       .space = std::string(addon.space),
-                       .selector = {}})))
-    if (!workload::is_of_addon(object, addon) && !is_server(object) &&
-        !object.at({"metadata", "ownerReferences"}))
-      names.push_back(workload::describe(workload::name_of(object)));
-  return names;
-}
-
-std::vector<Tree> deletions(const workload::AddonInventory& inventory, bool keep_namespace) {
-  std::vector<Tree> references;
-  for (const ObjectName& name : inventory.objects)
-    if (!keep_namespace || name.kind != "Namespace") references.push_back(workload::reference_to(name));
-  std::ranges::reverse(references);
-  return references;
 }
 
 /// Where the data of the add-on stays; empty: it has none on a storage. Without an add-on, the empty folder
@@ -106,16 +79,22 @@ Result<Outcome> addon_disable(const AddonDisableOptions& options, Io& io) {
   TRY(check_servers(*addon, options, client));
   TRY(check_class_users(*addon, client));
   const auto others = TRY(others_in(*addon, client));
+  auto listed = inventory->objects;
+  if (!others.empty())
+    std::erase_if(listed, [&](const ObjectName& name) {
+      return name.kind == "Namespace" && name.name == addon->space;
+    });
+  const OwnedObjects owned = TRY(read_owned(*addon, listed, *cluster));
+  if (!TRY(confirm_deletion(*addon, owned, options.consent, io)))
+    return options.consent == Consent::preview ? Outcome::done : Outcome::interrupted;
   // Without the hub, nothing starts a notebook again.
-  std::vector<Tree> controllers, rest;
-  for (Tree& reference : deletions(*inventory, !others.empty()))
-    (text_of(reference, "kind") == "Deployment" ? controllers : rest).push_back(std::move(reference));
-  TRY(client.remove_objects(controllers));
+  const auto rest = std::ranges::find_if(
+      owned.objects, [](const Tree& object) { return text_of(object, "kind") != "Deployment"; });
+  TRY(client.remove_objects({owned.objects.begin(), rest}));
   TRY(client.remove(std::string(addon->space), {"pods"}, workload::selector_of(workload::addon_server_kind)));
-  TRY(client.remove_objects(rest));
+  TRY(client.remove_objects({rest, owned.objects.end()}));
   const std::string data = TRY(data_left(*addon, *inventory, options.addon, *cluster));
-  io.out(fmt::format("the add-on {} is disabled: {} objects deleted\n", addon->name,
-                     controllers.size() + rest.size()));
+  io.out(fmt::format("the add-on {} is disabled: {} objects deleted\n", addon->name, owned.objects.size()));
   if (!others.empty())
     io.out(fmt::format("the namespace {} is kept, because others have objects in it: {}\n", addon->space,
                        base::join(others, ", ")));

@@ -2,7 +2,7 @@
 #include "gpuadm/base/yaml.hpp"
 #include "gpuadm/workload/objects.hpp"
 
-#include "app/build/addon/plan.hpp"
+#include "app/build/addon/owned.hpp"
 #include "app/build/addon/prove.hpp"
 
 #include <fmt/format.h>
@@ -23,13 +23,12 @@ std::vector<Tree> references_to(const std::vector<ObjectName>& names) {
   return references;
 }
 
-/// The names of the first list that the second one has not, in reverse: the order of deletion.
+/// The names of the first list that the second one has not.
 std::vector<ObjectName> names_without(const std::vector<ObjectName>& names,
                                       const std::vector<ObjectName>& others) {
   std::vector<ObjectName> left;
   for (const ObjectName& name : names)
     if (std::ranges::find(others, name) == others.end()) left.push_back(name);
-  std::ranges::reverse(left);
   return left;
 }
 
@@ -79,19 +78,25 @@ Result<> check_storage(const AddonPlan& plan, const std::optional<workload::Addo
                     addon_command("disable", options) + ", then enable it again");
 }
 
+/// What an earlier `enable` has made and the plan has no more.
+Result<OwnedObjects> old_objects(const AddonPlan& plan, const std::optional<workload::AddonInventory>& before,
+                                 ReachedCluster& cluster) {
+  if (!before) return OwnedObjects();
+  return read_owned(*plan.addon, names_without(before->objects, plan.inventory.objects), cluster);
+}
+
 /// What a first `enable` has made so far: all objects but those that were there.
 struct Made {
   std::vector<ObjectName> existing;
   std::optional<ClaimFolder> folder;
 };
 
-Result<> apply(const AddonPlan& plan, const std::optional<workload::AddonInventory>& before, Made& made,
-               session::ClusterClient& client, Io& io) {
-  // Also what is only in the old inventory can be deleted if this is interrupted.
+/// `old`: objects of an earlier `enable` that the plan has no more.
+Result<> apply(const AddonPlan& plan, const OwnedObjects& old, Made& made, session::ClusterClient& client,
+               Io& io) {
+  // They can also be deleted if this is interrupted.
   workload::AddonInventory all = plan.inventory;
-  if (before)
-    for (const ObjectName& name : before->objects)
-      if (std::ranges::find(all.objects, name) == all.objects.end()) all.objects.push_back(name);
+  for (const ObjectName& name : workload::names_of(old.objects)) all.objects.push_back(name);
   if (plan.class_storage) TRY(make_class_folder(*plan.class_storage, client));
   TRY(client.apply({plan.objects.front(), workload::to_object(*plan.addon, all)}));
   if (plan.volume) {
@@ -99,16 +104,23 @@ Result<> apply(const AddonPlan& plan, const std::optional<workload::AddonInvento
     io.err(note_of(*plan.volume, *made.folder));
   }
   TRY(client.apply(plan.objects));
-  if (!before) return {};
-  TRY(client.remove_objects(references_to(names_without(before->objects, plan.inventory.objects))));
+  if (old.objects.empty()) return {};
+  TRY(client.remove_objects(old.objects));
   return client.apply({workload::to_object(*plan.addon, plan.inventory)});
 }
 
 /// Deletes what this run made.
 void withdraw_addon(const AddonPlan& plan, const Made& made, const AddonOptions& options,
-                    session::ClusterClient& client, Io& io) {
+                    ReachedCluster& cluster, Io& io) {
   report_deletion("the add-on " + options.name, io);
-  auto removed = client.remove_objects(references_to(names_without(plan.inventory.objects, made.existing)));
+  session::ClusterClient& client = cluster.client();
+  const auto owned = read_owned(*plan.addon, names_without(plan.inventory.objects, made.existing), cluster,
+                                transport::Purpose::clean_up);
+  Result<> removed;
+  if (!owned)
+    removed = std::unexpected(owned.error());
+  else
+    removed = client.remove_objects(owned->objects);
   if (removed && plan.volume && made.folder && !made.folder->existed)
     removed = remove_volume(*plan.volume, ClaimFiles::kept, client);
   if (removed && plan.class_storage)
@@ -140,15 +152,17 @@ Result<Outcome> addon_enable(const AddonEnableOptions& options, Io& io) {
   if (options.yaml) return print_objects(plan, io);
   TRY(check_storage(plan, before, options.addon));
   Made made{.existing = TRY(check_names(plan, client)), .folder = {}};
+  const OwnedObjects old = TRY(old_objects(plan, before, *cluster));
+  if (!TRY(confirm_deletion(*addon, old, options.consent, io))) return Outcome::interrupted;
   for (const std::string& note : plan.notes) io.err(note + "\n");
   const auto seen = [&]() -> Result<std::string> {
-    TRY(apply(plan, before, made, client, io));
+    TRY(apply(plan, old, made, client, io));
     TRY(wait_addon(*addon, *cluster, options.patience, io));
     return prove_addon(*addon, *cluster, options.patience, io);
   }();
   if (!seen) {
     if (!before && (!options.keep || seen.error().fault == Fault::interrupted))
-      withdraw_addon(plan, made, options.addon, client, io);
+      withdraw_addon(plan, made, options.addon, *cluster, io);
     return std::unexpected(seen.error());
   }
   io.out(fmt::format("the add-on {} is enabled\n  proven: {}\n", addon->name, *seen));

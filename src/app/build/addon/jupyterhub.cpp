@@ -7,7 +7,7 @@
 #include "gpuadm/workload/addon_hub.hpp"
 #include "gpuadm/workload/objects.hpp"
 
-#include "app/build/addon/plan.hpp"
+#include "app/build/addon/owned.hpp"
 
 #include <fmt/format.h>
 
@@ -21,15 +21,13 @@ using base::Tree;
 constexpr std::size_t key_bytes = 32;
 /// Nothing enforces it: what Kubernetes compares.
 constexpr const char* claim_size = "100Gi";
-constexpr const char* secret_object = "hub";
 
 /// The keys of the hub by their names in its Secret. Those of a hub that exists are kept, so that users stay
 /// logged in.
 using Keys = std::map<std::string, Secret>;
 
 Result<Keys> read_keys(const workload::Addon& addon, session::ClusterClient& client) {
-  const auto found =
-      TRY(client.find({workload::reference_to({"v1", "Secret", std::string(addon.space), secret_object})}));
+  const auto found = TRY(client.find({workload::reference_to(hub_secret(addon))}));
   Keys keys;
   for (const char* name : {"cookie", "proxy", "proof", "service"}) {
     const auto kept =
@@ -56,7 +54,7 @@ Result<std::pair<std::string, Secret>> login_of(const AddonContext& context, con
 Tree secret_with(const workload::Addon& addon, const Keys& contents) {
   Tree data = Tree::map();
   for (const auto& [name, value] : contents) data.set(name, base::base64(value.reveal()));
-  Tree object = workload::reference_to({"v1", "Secret", std::string(addon.space), secret_object});
+  Tree object = workload::reference_to(hub_secret(addon));
   object["metadata"].set("labels", workload::labels_of(workload::addon_kind, addon.name));
   object.set("type", "Opaque");
   object.set("data", std::move(data));
@@ -64,6 +62,10 @@ Tree secret_with(const workload::Addon& addon, const Keys& contents) {
 }
 
 }  // namespace
+
+workload::ObjectName hub_secret(const workload::Addon& addon) {
+  return {"v1", "Secret", std::string(addon.space), "hub"};
+}
 
 Result<workload::AddonValues> jupyterhub_values(const AddonContext& context, AddonPlan& plan) {
   const workload::Addon& addon = *plan.addon;

@@ -1,5 +1,3 @@
-#include "app/build/addon/plan.hpp"
-
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/yaml.hpp"
 #include "gpuadm/session/typed.hpp"
@@ -7,6 +5,7 @@
 #include "gpuadm/workload/gpus.hpp"
 #include "gpuadm/workload/objects.hpp"
 
+#include "app/build/addon/owned.hpp"
 #include "app/workload/storage_common.hpp"
 
 #include <fmt/format.h>
@@ -21,6 +20,7 @@ using base::Fault;
 using base::Tree;
 using workload::Addon;
 using workload::AddonValues;
+using workload::ObjectName;
 
 constexpr const char* catalog_asset = "playbooks/catalog.yaml";
 
@@ -168,6 +168,12 @@ Result<AddonPlan> plan_addon(const AddonEnableOptions& options, const workload::
     set_volume(plan.objects, "prometheus", "metrics", plan.volume, Tree::map_of({{"sizeLimit", "6Gi"}}));
   if (plan.addon->name == "jupyterhub") set_volume(plan.objects, "hub", "files", plan.volume, Tree::map());
   TRY(adjust(plan, cluster));
+  // disable could not delete it.
+  const auto possible = TRY(possible_objects(*plan.addon, cluster.assets()));
+  for (const ObjectName& name : workload::names_of(plan.objects))
+    if (!workload::is_possible(name, *plan.addon, possible))
+      return base::fail(Fault::bug, fmt::format("{} is not a possible object of the add-on {}",
+                                                workload::describe(name), plan.addon->name));
   plan.inventory.settings = kept_settings(*plan.addon, settings);
   plan.inventory.objects = workload::names_of(plan.objects);
   plan.inventory.objects.insert(plan.inventory.objects.begin() + 1, workload::inventory_object(*plan.addon));

@@ -65,14 +65,22 @@ Result<std::string> prove_local_path(const workload::Addon& addon, ReachedCluste
   std::vector<Tree> references;
   for (const Tree& object : objects) references.push_back(workload::reference_to(workload::name_of(object)));
   std::ranges::reverse(references);  // the pod first
-  TRY(cluster.client().remove_objects(references));
+  const auto remove = [&]() -> Result<> {
+    const auto found = TRY(cluster.client().find(references, transport::Purpose::clean_up));
+    if (const auto foreign = workload::foreign_objects(found, addon); !foreign.empty())
+      return base::fail(Fault::blocked,
+                        "others have an object with the name of the proof: " + foreign.front(),
+                        "rename or delete it");
+    return cluster.client().remove_objects(found);
+  };
+  TRY(remove());
   auto seen = [&]() -> Result<std::string> {
     TRY(cluster.client().apply(objects));
     return prove_within(patience, cluster, "the pod of the proof has not written", [&](std::string& reason) {
       return read_writer(references.front(), cluster, reason);
     });
   }();
-  const auto removed = cluster.client().remove_objects(references);
+  auto removed = remove();
   if (!seen) return seen;
   TRY(std::move(removed));
   TRY(wait_for_no_volume(objects.front(), cluster));
