@@ -281,6 +281,8 @@ Result<Outcome> doctor(const DoctorOptions& asked, Io& io) {
   std::map<std::string, std::string> stages;
   if (options.stage.empty()) stages = session::stages_by_host(recording.survey.census);
   show(findings, recording, stages, options, io);
+  const auto age = TRY(checks::data_age([&](std::string_view path) { return assets.read(path); }));
+  if (!age.note.empty()) io.err(age.note + "\n");
   if (recording.survey.none_reached()) return Outcome::unreachable;
   return std::ranges::any_of(findings, [&](const auto& finding) { return fails(finding, options); })
              ? Outcome::blocked
