@@ -22,7 +22,7 @@ exits 0 env GPUADM_TODAY=2001-05-01 "$GPUADM" version -v --assets ours
 lacks "newer release"
 exits 0 env GPUADM_TODAY=2001-05-02 "$GPUADM" version -v --assets ours
 says "gpuadm's data are from 2001-01-01; a newer release may know more"
-# The doctor says it beside its report.
+# The doctor says it in addition to its report.
 exits 0 env GPUADM_TODAY=2001-05-02 "$GPUADM" doctor --assets ours --from "$top/data/recordings/machine" --fail-on never
 complains "gpuadm's data are from 2001-01-01; a newer release may know more"
 exits 0 env GPUADM_TODAY=2001-05-01 "$GPUADM" doctor --assets ours --from "$top/data/recordings/machine" --fail-on never
