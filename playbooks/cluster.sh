@@ -122,6 +122,18 @@ runtime_classes() { table runtimeclasses runtimeclasses '{.metadata.name}' '{.ha
 # The quotas of namespaces: -A, or -n and a namespace.
 quotas() { table quotas "$1 resourcequotas" '{.metadata.namespace}' '{.metadata.name}' '{.status.hard}' '{.status.used}'; }
 
+# Each image of the pods' containers, with the number of containers.
+images() {
+  {
+    limit 15 kubectl --kubeconfig "$config" --request-timeout=10s get pods -A \
+      -o jsonpath='{range .items[*]}{.spec.initContainers[*].image} {.spec.containers[*].image}{"\n"}{end}' 2>/dev/null
+    printf '\n%s\n' "$?"
+  } | awk '
+    NR > 1 { words = split(last, images, " "); for (i = 1; i <= words; i++) count[images[i]]++ }
+    { last = $0 }
+    END { for (image in count) print image "\t" count[image]; print ""; print last }' | framed images
+}
+
 # The storage classes, and claims of namespaces.
 storage() {
   table storageclasses storageclasses '{.metadata.name}' '{.provisioner}' '{.volumeBindingMode}' \
@@ -138,6 +150,7 @@ the_rest() {
   runtime_classes
   table namespaces namespaces '{.metadata.name}' '{.metadata.labels.pod-security\.kubernetes\.io/enforce}'
   quotas -A
+  images
   table webhooks validatingwebhookconfigurations,mutatingwebhookconfigurations '{.metadata.name}' \
     '{range .webhooks[*]}{.failurePolicy}/{.clientConfig.service.namespace}/{.clientConfig.service.name} {end}'
   table endpoints '-A endpoints' '{.metadata.namespace}/{.metadata.name}' '{.subsets[*].addresses[*].ip}'

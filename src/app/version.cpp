@@ -4,8 +4,11 @@
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/yaml.hpp"
 #include "gpuadm/bundle/fetch.hpp"
+#include "gpuadm/checks/checks.hpp"
 #include "gpuadm/session/connections.hpp"
 #include "gpuadm/transport/transport.hpp"
+
+#include <fmt/format.h>
 
 namespace app {
 
@@ -36,11 +39,18 @@ constexpr const char* architecture =
 }  // namespace
 
 Result<Outcome> version(const Common& common, Format format, Io& io) {
-  if (format != Format::json) {
+  if (format != Format::json && io.out_style.verbosity < report::Verbosity::verbose) {
     io.out("gpuadm " GPUADM_VERSION "\n");
     return Outcome::done;
   }
   const assets::Store assets = TRY(assets::Store::open(common.assets));
+  const checks::DataAge age = TRY(checks::data_age([&](std::string_view path) { return assets.read(path); }));
+  if (format != Format::json) {
+    io.out(fmt::format("gpuadm " GPUADM_VERSION "\ndata of {} ({} {} old)\n", base::day_text(age.looked),
+                       age.days, age.days == 1 ? "day" : "days"));
+    if (!age.note.empty()) io.out(age.note + "\n");
+    return Outcome::done;
+  }
   constexpr const char* file = "playbooks/catalog.yaml";
   const Tree catalog = TRY(base::yaml::read(TRY(assets.read(file)), file));
   Tree pinned = Tree::map();

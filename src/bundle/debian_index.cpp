@@ -1,3 +1,4 @@
+#include "gpuadm/base/debian_version.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/bundle/debian.hpp"
 
@@ -72,7 +73,7 @@ Relation relation_of(std::string_view text) {
 bool holds(const Relation& relation, std::string_view version) {
   if (relation.sign.empty()) return true;
   if (version.empty()) return false;
-  const int less = compare_versions(version, relation.version);
+  const int less = base::compare_debian_versions(version, relation.version);
   if (relation.sign == ">=" || relation.sign == ">") return less >= 0;
   if (relation.sign == "<=" || relation.sign == "<") return less <= 0;
   if (relation.sign == ">>") return less > 0;
@@ -173,8 +174,9 @@ std::vector<const Package*> Index::find(std::string_view name) const {
   const auto place = by_name_.find(name);
   if (place == by_name_.end()) return {};
   std::vector<const Package*> found = place->second;
-  std::ranges::stable_sort(
-      found, [](const Package* a, const Package* b) { return compare_versions(a->version, b->version) > 0; });
+  std::ranges::stable_sort(found, [](const Package* a, const Package* b) {
+    return base::compare_debian_versions(a->version, b->version) > 0;
+  });
   return found;
 }
 
@@ -258,7 +260,8 @@ class Closure {
     if (const auto place = index_.providers_.find(relation.name); place != index_.providers_.end())
       for (const auto& [package, version] : place->second)
         if (holds(relation, version) &&
-            (!best || (package->name == best->name && compare_versions(package->version, best->version) > 0)))
+            (!best || (package->name == best->name &&
+                       base::compare_debian_versions(package->version, best->version) > 0)))
           best = package;
     return best;
   }

@@ -28,14 +28,15 @@ std::unexpected<base::Error> invalid(const char* path, const std::string& key) {
 Result<CudaDrivers> CudaDrivers::read(const std::function<Result<std::string>(std::string_view)>& asset) {
   CudaDrivers drivers;
   for (const auto& row :
-       TRY(read_csv(TRY(asset(releases_file)), {"cuda_version", "min_linux_driver", "notes", "source"},
-                    releases_file))) {
+       TRY(read_csv(TRY(asset(releases_file)),
+                    {"cuda_version", "min_linux_driver", "notes", "source", "seen"}, releases_file))) {
     const auto cuda = Version::parse(row[0]), driver = Version::parse(row[1]);
     if (!cuda || !driver) return invalid(releases_file, row[0]);
     drivers.releases_.push_back({*cuda, *driver, row[1]});
   }
-  for (const auto& row : TRY(read_csv(
-           TRY(asset(rules_file)), {"rule", "applies_to", "requirement", "notes", "source"}, rules_file))) {
+  for (const auto& row :
+       TRY(read_csv(TRY(asset(rules_file)), {"rule", "applies_to", "requirement", "notes", "source", "seen"},
+                    rules_file))) {
     if (row[0] != "minor-version" || !row[2].starts_with(">=")) continue;
     const auto cuda = Version::parse(row[1]), driver = Version::parse(std::string_view(row[2]).substr(2));
     if (!cuda || !driver) return invalid(rules_file, row[1]);

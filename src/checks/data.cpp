@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 namespace checks {
 
@@ -17,6 +18,17 @@ using base::Result;
 using base::Version;
 using Asset = std::function<Result<std::string>(std::string_view path)>;
 using Rows = std::vector<std::vector<std::string>>;
+
+struct BranchStatus {
+  std::string_view name, text;
+  Branch::Status status;
+};
+constexpr std::array branch_statuses = {
+    BranchStatus{"production", "production", Branch::Status::production},
+    BranchStatus{"lts", "long-term support", Branch::Status::lts},
+    BranchStatus{"new-feature", "new features", Branch::Status::new_feature},
+    BranchStatus{"ended", "ended", Branch::Status::ended},
+};
 
 Result<Rows> rows_of(const Asset& asset, const std::string& path, const std::vector<std::string>& header) {
   const std::string text = TRY(asset(path));
@@ -41,7 +53,7 @@ Result<> read_gpus(const Asset& asset, Data& data) {
   const Rows rows = TRY(rows_of(asset, path,
                                 {"pci_device_id", "subsystem_vendor:device", "product_name", "pci_ids_name",
                                  "chip", "architecture", "compute_capability", "class", "last_driver_branch",
-                                 "kernel_module_flavor", "first_open_driver_listing", "source"}));
+                                 "kernel_module_flavor", "first_open_driver_listing", "source", "seen"}));
   for (const auto& row : rows) {
     const std::string key = row[1].empty() ? row[0] : row[0] + "/" + row[1];
     GpuModel model{.name = row[2],
@@ -60,12 +72,16 @@ Result<> read_gpus(const Asset& asset, Data& data) {
 Result<> read_branches(const Asset& asset, Data& data) {
   const std::string path = "data/driver-branches.csv";
   const Rows rows = TRY(rows_of(asset, path,
-                                {"branch", "status", "architectures_supported", "min_cuda", "max_cuda",
-                                 "kernel_modules", "notes", "source"}));
+                                {"branch", "status", "ends", "architectures_supported", "min_cuda",
+                                 "max_cuda", "kernel_modules", "notes", "source", "seen"}));
   for (const auto& row : rows) {
     const auto branch = branch_of(row[0]);
+    const auto status = std::ranges::find(branch_statuses, row[1], &BranchStatus::name);
+    const auto ends = base::parse_day(row[2]);
     if (!branch) return bad_row(path, row[0], "is not a driver branch");
-    data.branches.emplace(*branch, Branch{row[1], row[2], row[1].starts_with("EOL")});
+    if (status == branch_statuses.end()) return bad_row(path, row[0], "has an unknown status");
+    if (!ends && !row[2].empty()) return bad_row(path, row[0], "ends is not a date");
+    data.branches.emplace(*branch, Branch{status->status, ends, row[3]});
   }
   return {};
 }
@@ -74,7 +90,7 @@ Result<> read_branches(const Asset& asset, Data& data) {
 Result<> read_compatibility(const Asset& asset, Data& data) {
   const std::string path = "data/cuda-compat-rules.csv";
   for (const auto& row :
-       TRY(rows_of(asset, path, {"rule", "applies_to", "requirement", "notes", "source"}))) {
+       TRY(rows_of(asset, path, {"rule", "applies_to", "requirement", "notes", "source", "seen"}))) {
     if (row[0] != "minor-version" || !row[2].starts_with(">=")) continue;
     const auto major = base::to_int(row[1].substr(0, row[1].find('.')));
     const auto driver = Version::parse(std::string_view(row[2]).substr(2));
@@ -87,8 +103,9 @@ Result<> read_compatibility(const Asset& asset, Data& data) {
 
 Result<> read_gates(const Asset& asset, Data& data) {
   const std::string path = "data/feature-gates.csv";
-  const Rows rows =
-      TRY(rows_of(asset, path, {"gate", "alpha", "beta", "stable", "deprecated", "on", "locked", "removed"}));
+  const Rows rows = TRY(rows_of(
+      asset, path,
+      {"gate", "alpha", "beta", "stable", "deprecated", "on", "locked", "removed", "source", "seen"}));
   for (const auto& row : rows) {
     Gate gate;
     std::size_t column = 1;
@@ -102,7 +119,8 @@ Result<> read_gates(const Asset& asset, Data& data) {
 
 Result<> read_flags(const Asset& asset, Data& data) {
   const std::string path = "data/kubelet-flags.csv";
-  for (const auto& row : TRY(rows_of(asset, path, {"flag", "since", "deprecated", "removed", "note"}))) {
+  for (const auto& row :
+       TRY(rows_of(asset, path, {"flag", "since", "deprecated", "removed", "note", "source", "seen"}))) {
     Flag flag{.note = row[4]};
     flag.since = TRY(minor_of(path, row[0], row[1]));
     flag.deprecated = TRY(minor_of(path, row[0], row[2]));
@@ -125,9 +143,9 @@ Result<> read_xids(const Asset& asset, Data& data) {
     }
     return {};
   };
-  TRY(read("data/xid.csv", {"xid", "name", "mnemonic", "severity", "action", "notes", "source"}, data.xids,
-           [](const std::vector<std::string>& row) { return XidKind{row[1], row[4], row[3]}; }));
-  return read("data/sxid.csv", {"sxid", "name", "always_fatal", "action", "source"}, data.sxids,
+  TRY(read("data/xid.csv", {"xid", "name", "mnemonic", "severity", "action", "notes", "source", "seen"},
+           data.xids, [](const std::vector<std::string>& row) { return XidKind{row[1], row[4], row[3]}; }));
+  return read("data/sxid.csv", {"sxid", "name", "always_fatal", "action", "source", "seen"}, data.sxids,
               [](const std::vector<std::string>& row) {
                 return XidKind{row[1], row[3], row[2] == "true" ? "error" : "warn"};
               });
@@ -135,9 +153,9 @@ Result<> read_xids(const Asset& asset, Data& data) {
 
 Result<> read_mig(const Asset& asset, Data& data) {
   const std::string path = "data/mig-profiles.csv";
-  for (const auto& row : TRY(rows_of(
-           asset, path,
-           {"gpu", "devices", "profile", "compute_slices", "memory_slices", "most", "places", "source"}))) {
+  for (const auto& row : TRY(rows_of(asset, path,
+                                     {"gpu", "devices", "profile", "compute_slices", "memory_slices", "most",
+                                      "places", "source", "seen"}))) {
     MigProfile profile;
     std::size_t column = 3;
     for (int* field : {&profile.compute, &profile.memory, &profile.most}) {
@@ -176,6 +194,12 @@ Result<> read_catalog(const Asset& asset, Data& data) {
 
 }  // namespace
 
+std::string Branch::text() const {
+  const auto row = std::ranges::find(branch_statuses, status, &BranchStatus::status);
+  if (!ends) return std::string(row->text);
+  return fmt::format("{} {} {}", row->text, status == Status::ended ? "on" : "until", base::day_text(*ends));
+}
+
 std::optional<Version> Gate::first() const {
   std::optional<Version> lowest;
   for (const auto& version : {alpha, beta, stable, deprecated})
@@ -194,12 +218,15 @@ std::optional<int> branch_of(const std::string& driver_version) {
   return version ? std::optional(version->major) : std::nullopt;
 }
 
-Result<std::shared_ptr<const Data>> read_data(const Asset& asset) {
+Result<std::shared_ptr<const Data>> read_data(const Asset& asset, base::Day today) {
   auto data = std::make_shared<Data>();
+  data->today = today;
   for (const auto read : {read_gpus, read_branches, read_compatibility, read_gates, read_flags, read_xids,
                           read_mig, read_catalog})
     TRY(read(asset, *data));
   data->catalogue = TRY(read_catalogue(asset));
+  data->advisories = TRY(read_advisories(asset));
+  data->lines = TRY(read_lines(asset));
   return data;
 }
 

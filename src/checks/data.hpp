@@ -3,7 +3,9 @@
 #include "gpuadm/base/version.hpp"
 #include "gpuadm/checks/checks.hpp"
 
+#include "checks/advisories.hpp"
 #include "checks/catalogue.hpp"
+#include "checks/end_of_life.hpp"
 
 #include <map>
 #include <optional>
@@ -22,8 +24,15 @@ struct GpuModel {
 
 /// A driver branch: driver-branches.csv.
 struct Branch {
-  std::string status, architectures;
-  bool ended = false;
+  enum class Status { production, lts, new_feature, ended } status = Status::ended;
+  std::optional<base::Day> ends;  ///< the last day with fixes; nothing: none is published
+  std::string architectures;
+
+  [[nodiscard]] bool is_maintained(base::Day day) const {
+    return status != Status::ended && (!ends || day <= *ends);
+  }
+  /// "long-term support until 2028-06-30"
+  [[nodiscard]] std::string text() const;
 };
 
 /// A CUDA major version and the lowest driver that runs its images by minor-version compatibility:
@@ -66,7 +75,10 @@ struct MigGpu {
 };
 
 struct Data {
+  base::Day today;  ///< on which ends of support are evaluated
   Catalogue catalogue;
+  Advisories advisories;
+  std::map<std::string, Lines> lines;    ///< by component
   std::map<std::string, GpuModel> gpus;  ///< "2335" and "2335/10de:18bf"
   std::map<int, Branch> branches;
   std::vector<CudaMajor> cuda_majors;  ///< ascending

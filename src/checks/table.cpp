@@ -16,7 +16,7 @@ Area reason_checks, access_checks, host_checks, identity_checks, disk_checks, pa
     cluster_checks, cluster_nodes_checks, cluster_pods_checks, cluster_storage_checks, cluster_gpu_checks,
     cluster_plugin_checks, cluster_gpu_pods_checks, cluster_operator_checks, cis_file_checks,
     cis_api_server_checks, cis_control_plane_checks, cis_node_file_checks, cis_kubelet_checks,
-    cis_policy_checks;
+    cis_policy_checks, advisories_checks;
 
 const std::vector<Check>& all_checks() {
   // In the order of the report: the reasons are first, because they contain the causes.
@@ -64,6 +64,7 @@ const std::vector<Check>& all_checks() {
                        gpu_layout_checks,
                        toolkit_checks,
                        cdi_checks,
+                       advisories_checks,
                        cluster_checks,
                        cluster_nodes_checks,
                        cluster_pods_checks,

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdlib>
+
 TEST_CASE("times of RFC 3339 are read with their fraction and their offset") {
   CHECK(base::parse_time("1970-01-01T00:01:40.500Z") == 100.5);
   CHECK(base::parse_time("2026-11-26T15:00:00Z") == 1795705200);
@@ -49,4 +51,23 @@ TEST_CASE("a text that is not a time of RFC 3339 is not read") {
     CAPTURE(text);
     CHECK_FALSE(base::parse_time(text));
   }
+}
+
+TEST_CASE("a day is written as in ISO 8601, and a month means its last day") {
+  CHECK(base::day_text(base::parse_day("2026-11-29").value()) == "2026-11-29");
+  CHECK(base::day_text(base::parse_day("2028-02").value()) == "2028-02-29");
+  for (const char* text :
+       {"", "2026", "2026-11-31", "2026-13-01", "2026-13", "2026/11/29", "2026-11-2", "x026-11-29"}) {
+    CAPTURE(text);
+    CHECK(!base::parse_day(text));
+  }
+}
+
+TEST_CASE("tests are given their day, and the program without one uses the clock") {
+  CHECK(base::day_text(base::today()) == "2026-11-29");
+  ::setenv("GPUADM_TODAY", "2031-01-02", 1);
+  CHECK(base::day_text(base::today()) == "2031-01-02");
+  ::unsetenv("GPUADM_TODAY");
+  CHECK(base::today() == std::chrono::floor<std::chrono::days>(base::now()));
+  ::setenv("GPUADM_TODAY", "2026-11-29", 1);
 }

@@ -1,3 +1,4 @@
+#include "gpuadm/base/debian_version.hpp"
 #include "gpuadm/base/files.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/bundle/debian.hpp"
@@ -41,9 +42,9 @@ TEST_CASE("versions are in dpkg's order") {
     CAPTURE(line);
     const auto words = base::words(line);
     REQUIRE(words.size() == 3);
-    const int less = debian::compare_versions(words[0], words[2]);
+    const int less = base::compare_debian_versions(words[0], words[2]);
     CHECK((less < 0 ? "<" : less > 0 ? ">" : "=") == words[1]);
-    CHECK((debian::compare_versions(words[2], words[0]) > 0) == (less < 0));
+    CHECK((base::compare_debian_versions(words[2], words[0]) > 0) == (less < 0));
   }
 }
 

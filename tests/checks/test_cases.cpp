@@ -1,4 +1,5 @@
 #include "checks/case_files.hpp"
+#include "checks/repository_data.hpp"
 
 #include <algorithm>
 #include <set>
@@ -139,8 +140,7 @@ void check_benchmark(const checks::Data& data, VerdictsById& verdicts) {
 }  // namespace
 
 TEST_CASE("every check has cases that pass and cases that do not, and all of them hold") {
-  const auto data = checks::read_data(
-      [](std::string_view path) { return base::read_file(fs::path(GPUADM_SOURCE_DIR) / path); });
+  const auto data = checks::read_data(repository_asset, test_day);
   REQUIRE_MESSAGE(data.has_value(), (data ? "" : data.error().what));
   const auto steps = step_ids();
   VerdictsById verdicts;

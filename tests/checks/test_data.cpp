@@ -34,8 +34,8 @@ TEST_CASE("the static facts of the repository are read") {
   CHECK(data->find_gpu("2335", "1234:5678")->name ==
         "NVIDIA H200 SXM 141GB");  // an unknown subsystem: the device's row
   CHECK(data->find_gpu("ffff", "") == nullptr);
-  CHECK(data->branches.at(470).ended);
-  CHECK(!data->branches.at(580).ended);
+  CHECK(!data->branches.at(470).is_maintained(data->today));
+  CHECK(data->branches.at(580).is_maintained(data->today));
   CHECK(data->cuda_majors.back().major == 13);
   CHECK(data->gates.size() > 400);
   CHECK(data->newest == base::Version{1, 36, -1});
@@ -45,7 +45,7 @@ TEST_CASE("the static facts of the repository are read") {
 TEST_CASE("a data file that an operator has spoilt is named") {
   const auto data = checks::read_data([](std::string_view path) -> base::Result<std::string> {
     if (path == "data/feature-gates.csv")
-      return "gate,alpha,beta,stable,deprecated,on,locked,removed\nX,soon,,,,,,\n";
+      return "gate,alpha,beta,stable,deprecated,on,locked,removed,source,seen\nX,soon,,,,,,,a,b\n";
     return base::read_file(std::filesystem::path(GPUADM_SOURCE_DIR) / path);
   });
   REQUIRE(!data);

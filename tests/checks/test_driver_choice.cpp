@@ -8,10 +8,10 @@
 namespace {
 
 /// "580 open", or what stands against it.
-std::string choice(const std::vector<std::string>& devices, int asked = 0) {
+std::string choice(const std::vector<std::string>& devices, int asked = 0, const char* day = "2026-11-29") {
   std::vector<facts::PciGpu> gpus;
   for (const std::string& device : devices) gpus.push_back({.device_id = device, .pci_class = "0302"});
-  const auto chosen = checks::choose_driver(gpus, asked, *repository_data());
+  const auto chosen = checks::choose_driver(gpus, asked, *repository_data(*base::parse_day(day)));
   return chosen ? fmt::format("{} {}", chosen->branch, chosen->modules) : chosen.error().what;
 }
 
@@ -21,10 +21,18 @@ constexpr const char *k80 = "102d", *m40 = "17fd", *p100 = "15f8", *v100 = "1db4
 }  // namespace
 
 TEST_CASE(
-    "driver: Maxwell to Volta stay on 580, newer GPUs get the newest production branch with open modules") {
+    "driver: Maxwell to Volta stay on 580, newer GPUs get the branch with the longest support and open "
+    "modules") {
   for (const char* old : {m40, p100, v100}) CHECK(choice({old}) == "580 proprietary");
-  for (const char* newer : {t4, a100, l4, h200, b200}) CHECK(choice({newer}) == "595 open");
-  CHECK(choice({"fff0"}) == "595 open");  // newer than the data
+  for (const char* newer : {t4, a100, l4, h200, b200}) CHECK(choice({newer}) == "620 open");
+  CHECK(choice({"fff0"}) == "620 open");  // newer than the data
+}
+
+TEST_CASE("driver: a branch whose support has ended is not chosen") {
+  CHECK(choice({v100}, 0, "2028-06-30") == "580 proprietary");
+  CHECK(choice({v100}, 0, "2028-07-01").find("no maintained driver branch supports the") == 0);
+  CHECK(choice({h200}, 0, "2029-09-30") == "620 open");
+  CHECK(choice({h200}, 0, "2029-10-01") == "615 open");  // the only one without a published end
 }
 
 TEST_CASE("driver: one branch and one flavor serve all GPUs of a host, or the reason is named") {

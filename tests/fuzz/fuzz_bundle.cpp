@@ -1,5 +1,6 @@
 // What comes with a bundle or from a registry, by the first byte: a tar archive, a manifest, an image's
 // manifest, a challenge. A manifest that was read and is written again reads back as the same.
+#include "gpuadm/base/debian_version.hpp"
 #include "gpuadm/base/image_reference.hpp"
 #include "gpuadm/bundle/debian.hpp"
 #include "gpuadm/bundle/image.hpp"
@@ -52,7 +53,7 @@ void packages(std::string_view text) {
 void versions(std::string_view text) {
   const std::string_view a = text.substr(0, text.find(' ')),
                          b = text.substr(std::min(a.size() + 1, text.size()));
-  const int one = bundle::debian::compare_versions(a, b), other = bundle::debian::compare_versions(b, a);
+  const int one = base::compare_debian_versions(a, b), other = base::compare_debian_versions(b, a);
   if ((one < 0) != (other > 0) || (one == 0) != (other == 0)) std::abort();
 }
 

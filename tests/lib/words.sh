@@ -1,6 +1,9 @@
 # shellcheck shell=bash
 # Words for tests that run the program: what it should exit with, and say.
 
+# No test depends on the day on which it runs.
+export GPUADM_TODAY=2026-11-29
+
 # exits CODE COMMAND...: what it prints is kept in the files out and err.
 exits() {
   local code=$1 status=0

@@ -16,10 +16,6 @@ namespace bundle::debian {
 
 using base::Result;
 
-/// Less than, equal to, or greater than 0, as dpkg orders versions:
-/// https://www.debian.org/doc/debian-policy/ch-controlfields.html#version
-[[nodiscard]] int compare_versions(std::string_view a, std::string_view b);
-
 /// The checksums of an index in a release file; at least one of them is set.
 struct Sum {
   std::string sha256, sha512;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "gpuadm/base/time.hpp"
 #include "gpuadm/base/tree.hpp"
 #include "gpuadm/facts/cluster.hpp"
 #include "gpuadm/facts/facts.hpp"
@@ -40,9 +41,21 @@ struct Article {
 
 /// Static data about hardware and software, read once from the data assets.
 struct Data;
-/// Parses data/ from its texts by path; Fault::parse names file and line.
+/// Parses data/ from its texts by path; Fault::parse names file and line. `today`: the day on which ends of
+/// support are evaluated.
 [[nodiscard]] base::Result<std::shared_ptr<const Data>> read_data(
-    const std::function<base::Result<std::string>(std::string_view path)>& asset);
+    const std::function<base::Result<std::string>(std::string_view path)>& asset,
+    base::Day today = base::today());
+
+/// How old gpuadm's data are.
+struct DataAge {
+  base::Day looked;  ///< the day on which they were last compared with their sources: `date` of the catalog
+  int days = 0;
+  std::string note;  ///< if a newer release is likely to know more; otherwise empty
+};
+[[nodiscard]] base::Result<DataAge> data_age(
+    const std::function<base::Result<std::string>(std::string_view path)>& asset,
+    base::Day today = base::today());
 
 /// The article of a check, or nullptr.
 [[nodiscard]] const Article* article(const Data& data, std::string_view id);
@@ -84,8 +97,8 @@ struct DriverChoice {
   int branch = 0;
   std::string modules;  ///< flavor of the kernel modules: "open" or "proprietary"
 };
-/// The newest supported branch that supports every GPU on the bus, or `asked` if it is not 0; open modules if
-/// every GPU supports them. Fault::blocked names the GPU that prevents it.
+/// The branch with the longest support that supports every GPU on the bus, or `asked` if it is not 0; open
+/// modules if every GPU supports them. Fault::blocked names the GPU that prevents it.
 [[nodiscard]] base::Result<DriverChoice> choose_driver(const std::vector<facts::PciGpu>& gpus, int asked,
                                                        const Data& data);
 

@@ -142,6 +142,7 @@ struct ClusterFacts {
   std::string version;                 ///< of the API server
   std::optional<std::vector<Node>> nodes;
   std::optional<std::vector<Pod>> pods;
+  std::optional<std::map<std::string, int>> images;  ///< of the containers of pods, with their number
   std::optional<std::vector<DaemonSet>> daemon_sets;
   std::optional<std::vector<Deployment>> deployments;
   std::optional<std::map<std::string, std::string>> runtime_classes;  ///< name -> handler

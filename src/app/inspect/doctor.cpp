@@ -127,13 +127,18 @@ Result<session::Recording> survey_hosts(const DoctorOptions& options, const asse
   auto& [cluster, survey, view] = recording;
   const auto connections = TRY(session::Connections::open(cluster, options.common.connection, io));
   const auto fleet = connections->fleet(session::Access::read_only);
-  survey = TRY(session::take_census(
-      *fleet, assets,
-      in_cluster || by_state ? session::Afterwards::keep_to_control_planes
-                             : session::Afterwards::close_connection,
-      texts_of(options),
-      by_state || options.stage == "node" ? session::Reasons::read : session::Reasons::skipped, &cluster));
+  const auto take_census = [&] {
+    return session::take_census(
+        *fleet, assets,
+        in_cluster || by_state ? session::Afterwards::keep_to_control_planes
+                               : session::Afterwards::close_connection,
+        texts_of(options),
+        by_state || options.stage == "node" ? session::Reasons::read : session::Reasons::skipped, &cluster);
+  };
+  survey = TRY(take_census());
+  const bool knows_storage = !cluster.storage.empty();
   cluster = known_settings(cluster, options.hosts.file, survey, *fleet, assets, io);
+  if (!knows_storage && !cluster.storage.empty()) survey = TRY(take_census());  // with the folders of storage
   if (in_cluster) view = TRY(session::view_cluster(cluster, survey.census, *fleet, assets));
   if (by_state && session::has_control_plane(cluster, survey.census)) {
     // Hosts are checked even if no control plane responds.
@@ -283,6 +288,8 @@ Result<Outcome> doctor(const DoctorOptions& asked, Io& io) {
   std::map<std::string, std::string> stages;
   if (options.stage.empty()) stages = session::stages_by_host(recording.survey.census);
   show(findings, recording, stages, options, io);
+  const auto age = TRY(checks::data_age([&](std::string_view path) { return assets.read(path); }));
+  if (!age.note.empty()) io.err(age.note + "\n");
   if (recording.survey.none_reached()) return Outcome::unreachable;
   return std::ranges::any_of(findings, [&](const auto& finding) { return fails(finding, options); })
              ? Outcome::blocked

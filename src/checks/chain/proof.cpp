@@ -80,7 +80,8 @@ base::Result<Floors> read_floors(
   const std::string path = "data/gpu-floors.csv";
   const std::string text = TRY(asset(path));
   Floors floors;
-  for (const auto& row : TRY(read_csv(text, {"model", "step", "figure", "least", "of", "source"}, path))) {
+  for (const auto& row :
+       TRY(read_csv(text, {"model", "step", "figure", "least", "of", "source", "seen"}, path))) {
     const auto least = base::to_real(row[3]);
     if (!least || *least <= 0 || row[5].empty())
       return base::fail(

@@ -105,16 +105,16 @@ void version_skew(const Whole& w, Verdicts& out) {
   }
 }
 
-/// Three minor versions are supported; the newest known one is assumed to be the current one.
 void version_eol(const Whole& w, Verdicts& out) {
   const auto server = Version::parse(w.facts.version);
   if (!server) return out.unknown("the API server's version is not known");
-  if (server->minor < w.data.newest.minor - 2)
-    return out.fail(
-        Severity::warning, "this Kubernetes version no longer gets fixes",
-        fmt::format("{}; the oldest minor with fixes is 1.{}", w.facts.version, w.data.newest.minor - 2),
-        fmt::format("kubeadm upgrade plan; one minor at a time, next 1.{}", server->minor + 1));
-  out.pass(w.facts.version);
+  const LineState line = state_of_line(w.data.lines.at("kubernetes"), *server, w.data.today);
+  const std::string seen = fmt::format("{}; {}", w.facts.version, line.text);
+  if (line.state == LineState::State::unknown) return out.unknown(seen);
+  if (line.state == LineState::State::ended)
+    return out.fail(Severity::warning, "this Kubernetes version no longer gets fixes", seen,
+                    fmt::format("kubeadm upgrade plan; one minor at a time, next 1.{}", server->minor + 1));
+  out.pass(seen);
 }
 
 void deprecated_apis(const Whole& w, Verdicts& out) {

@@ -125,11 +125,11 @@ void branch_eol(const Subject& s, Verdicts& out) {
   const auto row = branch ? s.data.branches.find(*branch) : s.data.branches.end();
   if (row == s.data.branches.end())
     return out.unknown(fmt::format("driver branch {} is unknown", branch.value_or(0)));
-  if (row->second.ended)
+  if (!row->second.is_maintained(s.data.today))
     return out.fail(
-        Severity::warning, fmt::format("driver branch {} no longer gets fixes", *branch), row->second.status,
+        Severity::warning, fmt::format("driver branch {} no longer gets fixes", *branch), row->second.text(),
         "plan an upgrade to a long-term or production branch that supports this GPU's generation");
-  out.pass(fmt::format("branch {}: {}", *branch, row->second.status));
+  out.pass(fmt::format("branch {}: {}", *branch, row->second.text()));
 }
 
 void arch_supported(const Subject& s, Verdicts& out) {

@@ -72,16 +72,18 @@ Result<int> asked_branch(int asked, const Bounds& bounds, const Data& data) {
   return asked;
 }
 
-/// The newest supported production or long-term branch; if none fits, the newest that does.
+/// The maintained branch with the latest end, the newest of several; without one with a published end, the
+/// newest maintained one.
 Result<int> best_branch(const Bounds& bounds, const Data& data) {
-  int any = 0;
-  for (auto branch = data.branches.rbegin(); branch != data.branches.rend(); ++branch) {
-    if (branch->second.ended || !bounds.fit(branch->first, branch->second)) continue;
-    if (branch->second.status.starts_with("production") || branch->second.status.starts_with("LTS"))
-      return branch->first;
-    if (any == 0) any = branch->first;
+  int best = 0;
+  std::optional<base::Day> latest;
+  for (const auto& [number, branch] : data.branches) {
+    if (!branch.is_maintained(data.today) || !bounds.fit(number, branch)) continue;
+    if (latest && (!branch.ends || *branch.ends < *latest)) continue;
+    best = number;
+    latest = branch.ends;
   }
-  if (any != 0) return any;
+  if (best != 0) return best;
   if (bounds.oldest)
     return base::fail(Fault::blocked,
                       fmt::format("no maintained driver branch supports the {}", bounds.oldest->name),

@@ -1,6 +1,7 @@
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/toml.hpp"
 
+#include "checks/evidence.hpp"
 #include "checks/queries.hpp"
 
 #include <fmt/format.h>
@@ -180,46 +181,35 @@ void enable_cdi(const Subject& s, Verdicts& out) {
                "set cdi_spec_dirs = [\"/etc/cdi\", \"/var/run/cdi\"], then: systemctl restart containerd");
 }
 
-/// A vulnerability of runc and the first fixed release of each line, the newest line first (runc's
-/// CHANGELOG.md).
-struct Hole {
-  std::string_view name, fixed_in;
-  std::array<Version, 3> fixed;
-  Severity severity;
-};
-constexpr std::array holes = {
-    Hole{"CVE-2024-21626", "1.1.12", {Version{1, 1, 12}, {1, 1, 12}, {1, 1, 12}}, Severity::warning},
-    Hole{"CVE-2025-31133",
-         "1.2.8, 1.3.3 and 1.4.0",
-         {Version{1, 4, 0}, {1, 3, 3}, {1, 2, 8}},
-         Severity::warning},
-    Hole{
-        "CVE-2026-41579", "1.3.6, 1.4.3 and 1.5.0", {Version{1, 5, 0}, {1, 4, 3}, {1, 3, 6}}, Severity::note},
-};
-
-bool is_closed(const Hole& hole, const Version& runc) {
-  return runc >= hole.fixed.front() || std::ranges::any_of(hole.fixed, [&](const Version& fixed) {
-           return runc.major == fixed.major && runc.minor == fixed.minor && runc >= fixed;
-         });
-}
-
-void runc_version(const Subject& s, Verdicts& out) {
-  const auto version = s.facts.runtime.runc ? Version::parse(*s.facts.runtime.runc) : std::nullopt;
-  if (!s.facts.runtime.runc) return out.skip("runc is not installed");
-  if (!version) return out.unknown("runc's version could not be read");
-  const auto hole = std::ranges::find_if(holes, [&](const Hole& h) { return !is_closed(h, *version); });
-  if (hole == holes.end()) return out.pass("runc " + *s.facts.runtime.runc);
-  // A distribution's package may have the fixes under an old version number.
-  const auto package = s.facts.software.packages.find("runc");
-  const bool packaged = package != s.facts.software.packages.end() && package->second.installed;
-  out.fail(
-      packaged ? Severity::note : hole->severity,
-      hole->severity == Severity::note ? "this runc gives images too many permissions"
-                                       : "containers may break out through this runc",
-      packaged ? fmt::format("package runc {}", package->second.version)
-               : fmt::format("runc {}; {} is fixed in {}", *s.facts.runtime.runc, hole->name, hole->fixed_in),
-      packaged ? "apt-get install --only-upgrade runc; the distribution's security tracker lists its fixes"
-               : "upgrade runc, or the containerd.io package that contains it");
+/// A program of a distribution's package gets its fixes as long as the distribution.
+void version_eol(const Subject& s, Verdicts& out) {
+  const auto& runtime = s.facts.runtime;
+  const std::pair<std::string, std::string> programs[] = {
+      {"containerd", runtime.containerd ? runtime.containerd->version : ""},
+      {"runc", runtime.runc.value_or("")}};
+  std::vector<std::string> maintained;
+  for (const auto& [program, version] : programs) {
+    if (const auto why = unread_evidence(program + " packages /etc/os-release", s.facts.unread)) {
+      out.unknown(*why);
+      continue;
+    }
+    if (version.empty()) continue;
+    const Installed installed = installed_program(s.facts, program, version);
+    const LineState line = state_of_line(s.data.lines.at(program), installed.version, s.data.today);
+    if (!installed.release.empty())
+      maintained.push_back(fmt::format("{}: package of {}", program, installed.release));
+    else if (line.state == LineState::State::ended)
+      out.fail(Severity::note, fmt::format("this version of {} no longer gets fixes", program),
+               fmt::format("{} {}", program, line.text),
+               fmt::format("upgrade {} to a line with fixes: gpuadm upgrade --runtime", program));
+    else if (line.state == LineState::State::unknown)
+      out.unknown(fmt::format("{} {}", program, line.text));
+    else
+      maintained.push_back(fmt::format("{} {}", program, line.text));
+  }
+  if (!out.silent()) return;
+  if (maintained.empty()) return out.skip("neither containerd nor runc is installed");
+  out.pass(list(maintained));
 }
 
 void crictl_config(const Subject& s, Verdicts& out) {
@@ -278,8 +268,10 @@ constexpr std::array runtime_settings_rows = std::to_array<Check>({
      "containers cannot use CDI devices otherwise",
      "containerd containerd-dump /etc/containerd/config.toml containerd-imports", preflight | node,
      enable_cdi},
-    {"rt.runc.version", "runc has no known vulnerability",
-     "older versions let containers break out to the host", "runc", preflight | node, runc_version},
+    {"rt.version-eol", "containerd and runc get fixes", "a discontinued version gets no security fixes",
+     "containerd containerd-dump /etc/containerd/config.toml containerd-imports runc packages "
+     "/etc/os-release",
+     preflight | node, version_eol},
     {"rt.crictl.config", "crictl uses the configured runtime", "crictl is the tool for inspecting containers",
      "/etc/crictl.yaml tools", preflight | node, crictl_config},
     {"rt.crio.config", "CRI-O's configuration is valid", "its cgroup driver must be the kubelet's",

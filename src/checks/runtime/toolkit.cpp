@@ -59,26 +59,6 @@ void installed(const Subject& s, Verdicts& out) {
            "nvidia-container-toolkit");
 }
 
-/// The releases that fixed container escapes (NVIDIA's security bulletins 5659 and 5850), the oldest first.
-struct Fix {
-  Version version;
-  std::string_view says;
-};
-constexpr std::array fixes = {Fix{{1, 17, 8}, "CVE-2025-23266 is fixed in 1.17.8"},
-                              Fix{{1, 19, 1}, "CVE-2026-24260 is fixed in 1.19.1"}};
-
-void version_cve(const Subject& s, Verdicts& out) {
-  if (!s.facts.nvidia.ctk) return out.skip("the NVIDIA Container Toolkit is not installed");
-  const auto version = Version::parse(*s.facts.nvidia.ctk);
-  if (!version) return out.unknown("the toolkit's version could not be read");
-  for (const Fix& fix : fixes)
-    if (*version < fix.version)
-      return out.fail(Severity::warning, "containers can break out through this NVIDIA Container Toolkit",
-                      fmt::format("{}; {}", *s.facts.nvidia.ctk, fix.says),
-                      "apt-get install --only-upgrade nvidia-container-toolkit");
-  out.pass(*s.facts.nvidia.ctk);
-}
-
 void runtime_registered(const Subject& s, Verdicts& out) {
   if (!is_ready_for_toolkit(s, out)) return;
   if (!s.facts.nvidia.ctk && !has(s.facts.software.tools, "nvidia-container-runtime"))
@@ -114,9 +94,6 @@ constexpr std::array toolkit_rows = std::to_array<Check>({
     {"nct.installed", "the NVIDIA Container Toolkit is installed",
      "it makes the driver and the devices available in containers", "pci tools nvidia-ctk", preflight | node,
      installed},
-    {"nct.version-cve", "the toolkit has no known vulnerability",
-     "older versions let containers become root on the host", "pci tools nvidia-ctk", preflight | node,
-     version_cve},
     {"nct.runtime-registered", "the nvidia runtime is configured in the container runtime",
      "pods select it by its RuntimeClass",
      "pci tools nvidia-ctk containerd-dump /etc/containerd/config.toml /etc/docker/daemon.json "

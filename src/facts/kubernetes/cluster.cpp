@@ -205,6 +205,8 @@ base::Result<ClusterFacts> parse_cluster(std::string_view output) {
   facts.etcd_members = read_etcd_members(sections);
   facts.nodes = table<Node>(sections, "nodes", read_node);
   facts.pods = table<Pod>(sections, "pods", read_pod);
+  facts.images = by_name(table<Pair<int>>(
+      sections, "images", [](const Row& row) { return Pair<int>{row.text(0), row.number(1)}; }));
   facts.daemon_sets = table<DaemonSet>(sections, "daemonsets", read_daemon_set);
   facts.deployments = table<Deployment>(sections, "deployments", [](const Row& row) {
     return Deployment{row.text(0), row.text(1), row.number(2), row.number(3)};

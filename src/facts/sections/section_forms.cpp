@@ -279,6 +279,7 @@ constexpr std::array tables = std::to_array<SectionForm>({
     {"runtimeclasses", nullptr, row, all, any},
     {"namespaces", nullptr, row, all, any},
     {"quotas", nullptr, row, all, any},
+    {"images", nullptr, row, all, any},
     {"webhooks", nullptr, row, all, any},
     {"endpoints", nullptr, row, all, any},
     {"apiservices", nullptr, row, all, any},

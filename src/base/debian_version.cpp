@@ -1,8 +1,8 @@
-#include "gpuadm/bundle/debian.hpp"
+#include "gpuadm/base/debian_version.hpp"
 
 #include <algorithm>
 
-namespace bundle::debian {
+namespace base {
 
 namespace {
 
@@ -42,11 +42,11 @@ int compare_parts(std::string_view a, std::string_view b) {
   return 0;
 }
 
-struct Version {
+struct DebianVersion {
   std::string_view epoch, upstream, revision;
 };
-Version split(std::string_view text) {
-  Version version{.epoch = {}, .upstream = text, .revision = {}};
+DebianVersion split(std::string_view text) {
+  DebianVersion version{.epoch = {}, .upstream = text, .revision = {}};
   if (const std::size_t colon = text.find(':'); colon != std::string_view::npos) {
     version.epoch = text.substr(0, colon);
     version.upstream = text.substr(colon + 1);
@@ -60,11 +60,11 @@ Version split(std::string_view text) {
 
 }  // namespace
 
-int compare_versions(std::string_view a, std::string_view b) {
-  const Version x = split(a), y = split(b);
+int compare_debian_versions(std::string_view a, std::string_view b) {
+  const DebianVersion x = split(a), y = split(b);
   if (const int less = compare_parts(x.epoch, y.epoch); less != 0) return less;
   if (const int less = compare_parts(x.upstream, y.upstream); less != 0) return less;
   return compare_parts(x.revision, y.revision);
 }
 
-}  // namespace bundle::debian
+}  // namespace base
