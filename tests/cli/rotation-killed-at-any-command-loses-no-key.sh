@@ -14,6 +14,7 @@ mkdir -p bin etc
 chmod 0755 "$place"
 for program in mktemp tee chmod mv sed head base64 date grep cat mkdir rm; do
   real=$(PATH=/usr/bin:/bin command -v "$program")
+  # shellcheck disable=SC2016 # of the programs
   printf '#!/bin/sh\necho >>%s/calls\nread -r at <%s/at\n[ "$(/usr/bin/wc -l <%s/calls)" -lt "$at" ] || kill -9 0\nexec %s "$@"\n' \
     "$place" "$place" "$place" "$real" >"bin/$program"
 done
@@ -42,7 +43,7 @@ in_step() { write_step "$1" && in_group; }
 names() { sed -n 's/.*{ name: "\([^"]*\)".*/\1/p' "$file"; }
 is_whole() { [ "$(head -n 1 "$file" | cut -c1-19)" = '# Written by gpuadm' ] && [ "$(tail -n 1 "$file")" = '      - identity: {}' ]; }
 
-kills_at() { : >calls && echo "$1" >at; }
+kills_at() { : >calls && echo "$1" >"$place/at"; }
 never=1000000
 killed=0
 for at in $(seq 200); do
@@ -63,6 +64,6 @@ encryption_make" || fail "no configuration was made"
   fi
   kills_at "$never"
   rotates || fail "after a kill at command $at, the rotation does not complete: $(cat step.out)"
-  [ "$(names | wc -l)" = 1 ] && [ ! -e "$mark" ] || fail "after a kill at command $at, the rotation is not complete: $(names)"
+  { [ "$(names | wc -l)" = 1 ] && [ ! -e "$mark" ]; } || fail "after a kill at command $at, the rotation is not complete: $(names)"
 done
 [ "$killed" -ge 20 ] || fail "only $killed kills"

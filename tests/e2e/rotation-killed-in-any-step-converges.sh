@@ -3,27 +3,31 @@
 # reads every Secret, also one that was written meanwhile. The last run completes: all Secrets are encrypted with one key, which is the only one.
 . "$(dirname "$0")/common"
 
-hosts 2 one two
+planes=(one two three)
+hosts "${#planes[@]}" "${planes[@]}"
 echo "controlPlane: { endpoint: \"$(lab address one):6443\" }" >>cluster.yaml
 exits 0 init --profile hardened --skip-phases gpu -y
-has_a_cluster one 2
+has_a_cluster one "${#planes[@]}"
 rotate() { gpuadm certs rotate-encryption-key -f cluster.yaml -y; }
 key_names() { on "$1" "sed -n 's/.*{ name: \"\\([^\"]*\\)\".*/\\1/p' /etc/kubernetes/gpuadm/apiserver/encryption.yaml"; }
 administer one create secret generic planted-0 --from-literal=word=value-0 >/dev/null
 first_key=$(key_names one)
 count=0
 
-# reads_all: on both, once they answer. The API server of a host whose program was killed may be restarting.
+# reads_all: on all, once they answer. The API server of a host whose program was killed may be restarting.
 reads_all() {
   local host i
-  for host in one two; do
+  for host in "${planes[@]}"; do
     for i in $(seq 0 "$count"); do
       [ "$(administer "$host" get secret "planted-$i" -o 'jsonpath={.data.word}' | base64 -d)" = "value-$i" ] || return 1
     done
   done
 }
-written() { count=$((count + 1)) && administer two create secret generic "planted-$count" --from-literal="word=value-$count" >/dev/null; }
-answers() { administer one get --raw /readyz >/dev/null && administer two get --raw /readyz >/dev/null; }
+written() { count=$((count + 1)) && administer "${planes[-1]}" create secret generic "planted-$count" --from-literal="word=value-$count" >/dev/null; }
+answers() {
+  local host
+  for host in "${planes[@]}"; do administer "$host" get --raw /readyz >/dev/null || return 1; done
+}
 
 reached=0
 for phase in new known first used written alone "done"; do
@@ -32,7 +36,7 @@ for phase in new known first used written alone "done"; do
     reached=$((reached + 1))
     kill -9 "$running"
     # shellcheck disable=SC2016 # of the hosts
-    for host in one two; do
+    for host in "${planes[@]}"; do
       on "$host" 'read -r pid _ </var/lib/gpuadm/lock/program && kill -9 $(ps -o pid= --ppid "$pid") "$pid"' 2>/dev/null || true
     done
   else
@@ -49,12 +53,12 @@ done
 exits 0 rotate
 exits 0 rotate
 within 60 "every API server reads every Secret after the rotation" reads_all
-for host in one two; do
+for host in "${planes[@]}"; do
   [ "$(key_names "$host" | wc -l)" = 1 ] || fail "$host has the keys $(key_names "$host")"
   absent "$host" /etc/kubernetes/tmp/gpuadm-encryption-key || fail "$host has the mark of an unfinished rotation"
 done
 key=$(key_names one)
-[ "$key" = "$(key_names two)" ] || fail "the control planes have different keys"
+[ "$key" = "$(key_names "${planes[-1]}")" ] || fail "the control planes have different keys"
 [ "$key" != "$first_key" ] || fail "the key is the same"
 administer one -n kube-system exec etcd-one -- etcdctl --endpoints https://127.0.0.1:2379 --cacert /etc/kubernetes/pki/etcd/ca.crt \
   --cert /etc/kubernetes/pki/etcd/server.crt --key /etc/kubernetes/pki/etcd/server.key get /registry/secrets/default/ --prefix --print-value-only >values
