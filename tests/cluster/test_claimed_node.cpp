@@ -28,7 +28,7 @@ struct ClaimWorld {
     node.address = address;
     view.nodes->push_back(node);
   }
-  /// What gpu3 is told for the node that it reports; empty: accepted.
+  /// Why the node that gpu3 reports is refused; empty: accepted.
   std::string refusal() {
     const facts::Node* node = facts::node_of(view, *census.at("gpu3"));
     REQUIRE(node);

@@ -55,7 +55,10 @@ killed_at() {
   on one "rm -f /root/number /root/reached; echo $1 >/root/stop; echo $2 >/root/when"
   begins "${@:3}" -f cluster.yaml --assets assets -y
   until on one test -e /root/reached; do
-    kill -0 "$running" 2>/dev/null || { wait "$running" && return 1 || fail "it failed before the request $1: ${*:3}"; }
+    if ! kill -0 "$running" 2>/dev/null; then
+      wait "$running" || fail "it failed before the request $1: ${*:3}"
+      return 1
+    fi
     [ "$SECONDS" -lt "$deadline" ] || fail "the request $1 is not reached: ${*:3}"
     sleep 0.2
   done
@@ -110,7 +113,8 @@ if ldd "$GPUADM" | grep -q yaml-cpp && ! on one "ldconfig -p | grep -q yaml-cpp"
 traces() {
   on one "ls -d /usr/local/libexec/gpuadm /var/lib/gpuadm/health /run/gpuadm-health /etc/systemd/system/*gpuadm-[hm]e* /etc/systemd/system/*.wants/gpuadm-[hm]e* 2>/dev/null; systemctl list-units --all --no-legend 'gpuadm-health*' 'gpuadm-metrics*' || :"
 }
-health=(health enable -f cluster.yaml --interval 10 --metrics loopback --skip gpu.driver,gpu.cdi,nct -y)
+# shellcheck disable=SC2054 # the commas belong to a value
+health=(health enable -f cluster.yaml --interval 10 --metrics loopback --skip "gpu.driver,gpu.cdi,nct" -y)
 # in_step ID: waits until the step has begun. Fails where the run ended without it.
 in_step() {
   local deadline=$((SECONDS + 240))
