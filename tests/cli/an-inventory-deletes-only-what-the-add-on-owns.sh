@@ -109,3 +109,15 @@ done
 inventory '[{"apiVersion":"v1","kind":"Service","namespace":"gpuadm-prometheus","name":"../../../namespaces/kube-system"},{"apiVersion":"v1","kind":"Service","namespace":"gpuadm-prometheus","name":"a\n/api/v1/namespaces/default uid-Namespace-default"}]'
 exits 0 disable -y
 deletes_nothing
+
+# A namespace that others have created gives them rights in it, whatever its labels are: the add-on does not go there. Nor if the record of
+# gpuadm is of a namespace that was deleted since.
+record() { object v1 ConfigMap kube-system gpuadm-addon-prometheus own | jq -c --arg uid "$1" '.data = {"namespaceUID": $uid}'; }
+enable() { gpuadm --assets over addon enable prometheus -y; }
+for record in '' "$(record uid-of-another)"; do
+  { object v1 Namespace '' kube-system && object v1 Namespace '' $space own && printf '%s' "$record"; } | jq -s . >cluster.json
+  : >cluster.json.log
+  exits 3 enable
+  complains "the namespace $space exists, and gpuadm has not created it"
+  ! grep -E '^(apply|delete|create)' cluster.json.log || fail "something was changed"
+done

@@ -85,6 +85,16 @@ struct AddonInventory {
 };
 inline constexpr std::string_view inventory_name = "gpuadm-addon";
 [[nodiscard]] ObjectName inventory_object(const Addon& addon);
+
+/// The ConfigMap in kube-system that records which namespace gpuadm has created for the add-on. Whoever
+/// creates a namespace has rights in it, so that one of others, whatever its labels are, must not become the
+/// add-on's.
+[[nodiscard]] ObjectName namespace_record(const Addon& addon);
+/// The record. `uid`: of the namespace; empty: it is about to be created.
+[[nodiscard]] base::Tree to_namespace_record(const Addon& addon, const std::string& uid);
+/// Fault::blocked if the namespace exists in `found`, and a record there does not say that gpuadm has created
+/// it.
+[[nodiscard]] Result<> check_namespace(const std::vector<base::Tree>& found, const Addon& addon);
 [[nodiscard]] base::Tree to_object(const Addon& addon, const AddonInventory& inventory);
 /// Fault::parse for a ConfigMap that is not one of gpuadm, or cannot be read as a whole.
 [[nodiscard]] Result<AddonInventory> read_inventory(const base::Tree& config_map);

@@ -13,6 +13,7 @@ using base::Tree;
 
 constexpr const char* objects_key = "objects.json";
 constexpr const char* settings_key = "settings.json";
+constexpr const char* namespace_uid_key = "namespaceUID";
 
 Tree to_tree(const ObjectName& name) {
   return Tree::map_of(
@@ -23,6 +24,35 @@ Tree to_tree(const ObjectName& name) {
 
 ObjectName inventory_object(const Addon& addon) {
   return {"v1", "ConfigMap", std::string(addon.space), std::string(inventory_name)};
+}
+
+ObjectName namespace_record(const Addon& addon) {
+  return {"v1", "ConfigMap", "kube-system", fmt::format("gpuadm-addon-{}", addon.name)};
+}
+
+Tree to_namespace_record(const Addon& addon, const std::string& uid) {
+  Tree object = reference_to(namespace_record(addon));
+  object["metadata"].set("labels", labels_of(addon_kind, addon.name));
+  object.set("data", Tree::map_of({{namespace_uid_key, uid}}));
+  return object;
+}
+
+Result<> check_namespace(const std::vector<Tree>& found, const Addon& addon) {
+  const Tree *space = nullptr, *record = nullptr;
+  for (const Tree& object : found) {
+    if (text_of(object, "kind") == "Namespace") space = &object;
+    if (name_of(object) == namespace_record(addon)) record = &object;
+  }
+  if (!space) return {};
+  const std::string recorded = record ? text_at(*record, {"data", namespace_uid_key}) : std::string();
+  if (record && (recorded.empty() || recorded == text_at(*space, {"metadata", "uid"}))) return {};
+  return base::fail(
+      Fault::blocked,
+      fmt::format("the namespace {} exists, and gpuadm has not created it: whoever has may "
+                  "control the add-on {} in it",
+                  addon.space, addon.name),
+      fmt::format("delete it, if nothing in it is needed, then run again: kubectl delete namespace {}",
+                  addon.space));
 }
 
 Tree to_object(const Addon& addon, const AddonInventory& inventory) {

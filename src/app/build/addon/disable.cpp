@@ -93,6 +93,7 @@ Result<Outcome> addon_disable(const AddonDisableOptions& options, Io& io) {
   TRY(client.remove_objects({owned.objects.begin(), rest}));
   TRY(client.remove(std::string(addon->space), {"pods"}, workload::selector_of(workload::addon_server_kind)));
   TRY(client.remove_objects({rest, owned.objects.end()}));
+  TRY(forget_namespace(*addon, client));
   const std::string data = TRY(data_left(*addon, *inventory, options.addon, *cluster));
   io.out(fmt::format("the add-on {} is disabled: {} objects deleted\n", addon->name, owned.objects.size()));
   if (!others.empty())

@@ -85,6 +85,23 @@ Result<OwnedObjects> old_objects(const AddonPlan& plan, const std::optional<work
   return read_owned(*plan.addon, names_without(before->objects, plan.inventory.objects), cluster);
 }
 
+/// The namespace of the add-on, which gpuadm must have created: it is recorded before and after.
+Result<> create_namespace(const AddonPlan& plan, session::ClusterClient& client) {
+  const auto space_in = [](const std::vector<Tree>& found) {
+    return std::ranges::find(found, "Namespace", [](const Tree& object) { return text_of(object, "kind"); });
+  };
+  auto found = TRY(find_namespace(*plan.addon, client));
+  TRY(workload::check_namespace(found, *plan.addon));
+  if (space_in(found) == found.end())
+    TRY(client.apply({workload::to_namespace_record(*plan.addon, ""), plan.objects.front()}));
+  found = TRY(find_namespace(*plan.addon, client));
+  const auto space = space_in(found);
+  if (space == found.end())
+    return base::fail(Fault::remote, fmt::format("the namespace {} was deleted meanwhile", plan.addon->space),
+                      "run the same command again");
+  return client.apply({workload::to_namespace_record(*plan.addon, text_at(*space, {"metadata", "uid"}))});
+}
+
 /// What a first `enable` has made so far: all objects but those that were there.
 struct Made {
   std::vector<ObjectName> existing;
@@ -98,7 +115,8 @@ Result<> apply(const AddonPlan& plan, const OwnedObjects& old, Made& made, sessi
   workload::AddonInventory all = plan.inventory;
   for (const ObjectName& name : workload::names_of(old.objects)) all.objects.push_back(name);
   if (plan.class_storage) TRY(make_class_folder(*plan.class_storage, client));
-  TRY(client.apply({plan.objects.front(), workload::to_object(*plan.addon, all)}));
+  TRY(create_namespace(plan, client));
+  TRY(client.apply({workload::to_object(*plan.addon, all)}));
   if (plan.volume) {
     made.folder = TRY(make_claim_folder(*plan.volume, client));
     io.err(note_of(*plan.volume, *made.folder));
@@ -121,6 +139,7 @@ void withdraw_addon(const AddonPlan& plan, const Made& made, const AddonOptions&
     removed = std::unexpected(owned.error());
   else
     removed = client.remove_objects(owned->objects);
+  if (removed) removed = forget_namespace(*plan.addon, client);
   if (removed && plan.volume && made.folder && !made.folder->existed)
     removed = remove_volume(*plan.volume, ClaimFiles::kept, client);
   if (removed && plan.class_storage)
@@ -152,6 +171,7 @@ Result<Outcome> addon_enable(const AddonEnableOptions& options, Io& io) {
   if (options.yaml) return print_objects(plan, io);
   TRY(check_storage(plan, before, options.addon));
   Made made{.existing = TRY(check_names(plan, client)), .folder = {}};
+  TRY(workload::check_namespace(TRY(find_namespace(*addon, client)), *addon));
   const OwnedObjects old = TRY(old_objects(plan, before, *cluster));
   if (!TRY(confirm_deletion(*addon, old, options.consent, io))) return Outcome::interrupted;
   for (const std::string& note : plan.notes) io.err(note + "\n");

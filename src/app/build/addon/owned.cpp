@@ -82,6 +82,20 @@ Result<std::vector<std::string>> others_in(const Addon& addon, session::ClusterC
   return names;
 }
 
+Result<std::vector<Tree>> find_namespace(const Addon& addon, session::ClusterClient& client,
+                                         transport::Purpose purpose) {
+  return client.find({workload::reference_to({"v1", "Namespace", "", std::string(addon.space)}),
+                      workload::reference_to(workload::namespace_record(addon))},
+                     purpose);
+}
+
+Result<> forget_namespace(const Addon& addon, session::ClusterClient& client) {
+  const auto found = TRY(find_namespace(addon, client, transport::Purpose::clean_up));
+  if (std::ranges::any_of(found, [](const Tree& object) { return text_of(object, "kind") == "Namespace"; }))
+    return {};
+  return client.remove_objects(found);
+}
+
 bool is_addon_server(const Tree& object) {
   const Tree* labels = object.at({"metadata", "labels"});
   return labels && text_of(*labels, workload::kind_label) == workload::addon_server_kind;

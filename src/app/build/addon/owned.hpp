@@ -28,6 +28,12 @@ struct OwnedObjects {
 /// What others have in the namespace of the add-on.
 [[nodiscard]] Result<std::vector<std::string>> others_in(const workload::Addon& addon,
                                                          session::ClusterClient& client);
+/// The namespace of the add-on and its record, as far as they exist.
+[[nodiscard]] Result<std::vector<base::Tree>> find_namespace(
+    const workload::Addon& addon, session::ClusterClient& client,
+    transport::Purpose purpose = transport::Purpose::work);
+/// Deletes the record of the namespace, once the namespace is deleted.
+[[nodiscard]] Result<> forget_namespace(const workload::Addon& addon, session::ClusterClient& client);
 /// A pod that a user has started in the add-on.
 [[nodiscard]] bool is_addon_server(const base::Tree& object);
 
