@@ -84,8 +84,6 @@ const std::map<std::string_view, Setter>& setters() {
       {"checkhostip", [](Config& c, std::string_view v) { c.check_ip = yes(v); }},
       {"rekeylimit", [](Config& c, std::string_view v) { c.rekey_limit = v; }},
       {"stdinnull", [](Config& c, std::string_view v) { replace(c, v, "no", "-oStdinNull=no"); }},
-      {"forkafterauthentication",
-       [](Config& c, std::string_view v) { replace(c, v, "no", "-oForkAfterAuthentication=no"); }},
       {"sessiontype",
        [](Config& c, std::string_view v) { replace(c, v, "default", "-oSessionType=default"); }},
       {"remotecommand", [](Config& c, std::string_view v) { replace(c, v, "none", "-oRemoteCommand=none"); }},

@@ -24,8 +24,8 @@ std::string short_type(std::string_view type) {
   return std::string(type);
 }
 
-/// Characters of a pattern or a list: OpenSSH stores no key for a name that contains one.
-constexpr std::string_view unstorable = "@?*#[]|'\"\\, \t\r\n";
+/// Characters of a pattern or a list: no key is stored for a name that contains one.
+constexpr std::string_view unstorable = "!@?*#[]|'\"\\, \t\r\n";
 
 /// The known_hosts files, the user's first. If gpuadm cannot separate their names, each text that may be a
 /// name.
@@ -160,7 +160,7 @@ Result<> HostKeyCheck::verify(const std::string& blob, const std::string& addres
 std::string HostKeyCheck::why_strict() const {
   if (policy_ == session_.options.host_keys) return "only known keys are accepted";
   if (bare_name_.find_first_of(unstorable) != std::string::npos)
-    return "OpenSSH stores no key for such a name";
+    return "no key is stored for a name with such characters";
   return fmt::format("the ssh configuration accepts only known keys ({})",
                      config_.strict ? "StrictHostKeyChecking yes" : "UserKnownHostsFile none");
 }
