@@ -187,11 +187,13 @@ TEST_CASE("join: its phases are those of init, in the same order, and prepare on
     REQUIRE_MESSAGE(next != init.playbook().phases.end(), phase.name);
     CHECK(next->steps.size() == phase.steps.size());
   }
-  for (const char* name : {"kube/config", "network/vip", "kube/init", "kube/untaint"})
+  for (const char* name : {"network/host", "network/vip", "kube/init", "kube/untaint"})
     CHECK(std::ranges::none_of(join.playbook().phases,
                                [&](const playbook::Phase& phase) { return phase.name == name; }));
   const Machines machines(1, 2);
   CHECK(machines.who(machines.plan("join"), "os.swap.off").find('a') == std::string::npos);
+  // The stored cluster file is that of the control plane; one that joins gets it.
+  CHECK(machines.who(machines.plan("join"), "kube.config").empty());
 }
 
 TEST_CASE("playbook: a selector can be negated, and one that does not exist is refused where it is named") {

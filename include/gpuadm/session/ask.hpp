@@ -21,7 +21,8 @@ struct Query {
 };
 
 /// The text of a script, after the libraries whose functions it calls: playbooks/frame.sh, kubeconfig.sh,
-/// gpu-users.sh, static-pods.sh, processes.sh, storage.sh and prelude.sh. Fault::bug if there is no such asset.
+/// gpu-users.sh, static-pods.sh, processes.sh, storage.sh and prelude.sh. Fault::bug if there is no such
+/// asset.
 [[nodiscard]] Result<std::string> script_of(const std::string& asset, const assets::Store& assets);
 
 /// The program for it. Fault::bug if there is no such asset.

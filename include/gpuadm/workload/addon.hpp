@@ -86,9 +86,9 @@ struct AddonInventory {
 inline constexpr std::string_view inventory_name = "gpuadm-addon";
 [[nodiscard]] ObjectName inventory_object(const Addon& addon);
 
-/// The ConfigMap in kube-system that records which namespace gpuadm has created for the add-on. Whoever
-/// creates a namespace has rights in it, so that one of others, whatever its labels are, must not become the
-/// add-on's.
+/// The ConfigMap in kube-system that records which namespace gpuadm has created for the add-on. The
+/// user who creates a namespace has rights in it, so one of others must not become the add-on's, even with
+/// its labels.
 [[nodiscard]] ObjectName namespace_record(const Addon& addon);
 /// The record. `uid`: of the namespace; empty: it is about to be created.
 [[nodiscard]] base::Tree to_namespace_record(const Addon& addon, const std::string& uid);

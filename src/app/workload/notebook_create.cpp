@@ -4,9 +4,9 @@
 #include "gpuadm/workload/objects.hpp"
 
 #include "app/inspect/explain_pod.hpp"
-#include "app/workload/claim_folders.hpp"
 #include "app/workload/notebook_plan.hpp"
 #include "app/workload/open_notebook.hpp"
+#include "app/workload/storage/claim_folders.hpp"
 #include "app/workload/wait_ready.hpp"
 
 #include <fmt/format.h>

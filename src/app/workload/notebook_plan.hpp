@@ -1,7 +1,7 @@
 #pragma once
 
 #include "app/workload/reach.hpp"
-#include "app/workload/storage_claim.hpp"
+#include "app/workload/storage/claim.hpp"
 
 #include <string>
 #include <vector>

@@ -2,7 +2,7 @@
 
 #include "gpuadm/report/finding.hpp"
 
-#include "app/workload/storage_claim.hpp"
+#include "app/workload/storage/claim.hpp"
 #include "app/workload/train_options.hpp"
 #include "app/workload/train_session.hpp"
 

@@ -5,7 +5,7 @@
 #include "gpuadm/report/findings.hpp"
 #include "gpuadm/workload/all_reduce.hpp"
 
-#include "app/workload/claim_folders.hpp"
+#include "app/workload/storage/claim_folders.hpp"
 #include "app/workload/train_all_reduce.hpp"
 #include "app/workload/train_follow.hpp"
 

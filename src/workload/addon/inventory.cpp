@@ -48,7 +48,7 @@ Result<> check_namespace(const std::vector<Tree>& found, const Addon& addon) {
   if (record && (recorded.empty() || recorded == text_at(*space, {"metadata", "uid"}))) return {};
   return base::fail(
       Fault::blocked,
-      fmt::format("the namespace {} exists, and gpuadm has not created it: whoever has may "
+      fmt::format("the namespace {} exists, and gpuadm has not created it: its owner could "
                   "control the add-on {} in it",
                   addon.space, addon.name),
       fmt::format("delete it, if nothing in it is needed, then run again: kubectl delete namespace {}",

@@ -6,7 +6,7 @@
 #include "gpuadm/workload/objects.hpp"
 
 #include "app/build/addon/owned.hpp"
-#include "app/workload/storage_common.hpp"
+#include "app/workload/storage/common.hpp"
 
 #include <fmt/format.h>
 

@@ -4,7 +4,7 @@
 #include "gpuadm/workload/addon.hpp"
 
 #include "app/workload/reach.hpp"
-#include "app/workload/storage_claim.hpp"
+#include "app/workload/storage/claim.hpp"
 
 #include <optional>
 #include <string>

@@ -6,7 +6,7 @@
 #include "gpuadm/session/typed.hpp"
 #include "gpuadm/spec/storage.hpp"
 
-#include "app/workload/storage_common.hpp"
+#include "app/workload/storage/common.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "app/workload/storage_claim.hpp"
+#include "app/workload/storage/claim.hpp"
 
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/text.hpp"
@@ -6,7 +6,7 @@
 #include "gpuadm/workload/addon.hpp"
 #include "gpuadm/workload/objects.hpp"
 
-#include "app/workload/claim_folders.hpp"
+#include "app/workload/storage/claim_folders.hpp"
 
 #include <fmt/format.h>
 

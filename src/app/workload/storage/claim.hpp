@@ -1,6 +1,6 @@
 #pragma once
 
-#include "app/workload/storage_common.hpp"
+#include "app/workload/storage/common.hpp"
 
 #include <optional>
 #include <string>

@@ -1,10 +1,10 @@
-#include "app/workload/claim_folders.hpp"
+#include "app/workload/storage/claim_folders.hpp"
 
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/spec/storage.hpp"
 #include "gpuadm/workload/objects.hpp"
 
-#include "app/workload/storage_claim.hpp"
+#include "app/workload/storage/claim.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "app/workload/storage_common.hpp"
+#include "app/workload/storage/common.hpp"
 
 #include "gpuadm/base/files.hpp"
 #include "gpuadm/base/text.hpp"

@@ -3,7 +3,7 @@
 #include "gpuadm/report/columns.hpp"
 #include "gpuadm/spec/storage.hpp"
 
-#include "app/workload/storage_common.hpp"
+#include "app/workload/storage/common.hpp"
 
 #include <fmt/format.h>
 

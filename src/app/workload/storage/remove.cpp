@@ -5,7 +5,7 @@
 #include "gpuadm/spec/storage.hpp"
 #include "gpuadm/workload/objects.hpp"
 
-#include "app/workload/storage_common.hpp"
+#include "app/workload/storage/common.hpp"
 
 #include <fmt/format.h>
 
