@@ -19,7 +19,7 @@ chmod +x double/nvidia-smi
 export PATH=$place/double:$PATH
 probe() { # probe FILE [PURPOSE [GPUS]]
   : >started
-  { echo "purpose=${2:-} gpus=${3:-}" && cat "$top/playbooks/frame.sh" "$top/playbooks/probe.sh"; } | sh -s >"$1"
+  { echo "purpose=${2:-} gpus=${3:-}" && cat "$top/playbooks/frame.sh" "$top/playbooks/processes.sh" "$top/playbooks/probe.sh"; } | sh -s >"$1"
   mv started "$1.started"
 }
 # clock, clock-end and machine are in both halves.
