@@ -38,7 +38,7 @@ addon() { gpuadm addon "$1" prometheus -f cluster.yaml --assets assets "${@:2}";
 kube() { administer one "$@"; }
 objects() {
   kube get namespaces,serviceaccounts,configmaps,secrets,services,deployments,daemonsets,pods,persistentvolumeclaims,persistentvolumes,clusterroles,clusterrolebindings,roles,rolebindings -A \
-    -o 'custom-columns=K:.kind,S:.metadata.namespace,N:.metadata.name' --no-headers | sort
+    -o 'custom-columns=K:.kind,S:.metadata.namespace,N:.metadata.name' --no-headers | tr -s ' ' | sort
 }
 leaves_nothing() {
   objects >objects.now

@@ -46,6 +46,15 @@ Result<> check_class_users(const Addon& addon, session::ClusterClient& client) {
                     "delete them, and their files with them, then run again");
 }
 
+/// Of an enable that was interrupted before it wrote the inventory: the namespace that gpuadm has created.
+Result<std::optional<workload::AddonInventory>> begun_inventory(const Addon& addon,
+                                                                session::ClusterClient& client) {
+  const auto found = TRY(find_namespace(addon, client));
+  const auto record = std::ranges::find(found, workload::namespace_record(addon), workload::name_of);
+  if (record == found.end() || !workload::check_namespace(found, addon)) return std::nullopt;
+  return workload::AddonInventory{{{"v1", "Namespace", "", std::string(addon.space)}}, {}};
+}
+
 /// Where the data of the add-on stays; empty: it has none on a storage. Without an add-on, the empty folder
 /// of local-path is deleted.
 Result<std::string> data_left(const Addon& addon, const workload::AddonInventory& inventory,
@@ -71,7 +80,8 @@ Result<Outcome> addon_disable(const AddonDisableOptions& options, Io& io) {
   const auto cluster =
       TRY(ReachedCluster::open(options.addon.hosts, options.addon.common, session::Access::full, io));
   session::ClusterClient& client = cluster->client();
-  const auto inventory = TRY(read_addon(*addon, client));
+  auto inventory = TRY(read_addon(*addon, client));
+  if (!inventory) inventory = TRY(begun_inventory(*addon, client));
   if (!inventory) {
     io.out(fmt::format("the add-on {} is not enabled: nothing to do\n", addon->name));
     return Outcome::done;
