@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # gpuadm certs rotate-encryption-key on the first control plane, killed with its programs (kill -9) at every second command that the steps start, in turn:
-# the configuration is always a whole one that has the key of the Secrets in etcd, and the next run completes. On real hosts:
-# tests/e2e/rotation-killed-in-any-step-converges.sh.
+# the configuration is always a whole one that has the key of the Secrets in etcd, and the next run completes.
 . "$(dirname "$0")/common"
 # shellcheck source=tests/lib/steps.sh
 . "$top/tests/lib/steps.sh"
