@@ -168,6 +168,8 @@ complains "deleted what was created of the add-on prometheus"
 kube -n gpuadm-prometheus get service theirs >/dev/null || fail "a failed enable has deleted an object of others"
 with_image lab.local/prometheus:1
 kube delete namespace gpuadm-prometheus >/dev/null
+# The record of the namespace, which was deleted by hand.
+exits 0 addon disable prometheus -y
 leaves_nothing "disable"
 exits 0 addon enable prometheus --set storage=scratch
 complains "the folder has existed before"
