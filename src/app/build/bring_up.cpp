@@ -8,6 +8,7 @@
 #include "gpuadm/report/findings.hpp"
 #include "gpuadm/session/admin_conf.hpp"
 #include "gpuadm/session/ask.hpp"
+#include "gpuadm/session/cluster_view.hpp"
 #include "gpuadm/session/decide.hpp"
 #include "gpuadm/session/environment.hpp"
 #include "gpuadm/session/expired.hpp"

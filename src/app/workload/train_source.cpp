@@ -17,7 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using base::Fault;
-using workload::SourceFile;
 
 /// A ConfigMap holds 1 MiB with its metadata (kubernetes pkg/apis/core/validation); a Job lists each file.
 constexpr std::size_t largest = 900u << 10, most_files = 1000;

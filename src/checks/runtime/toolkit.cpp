@@ -10,8 +10,6 @@ namespace checks {
 
 namespace {
 
-using base::Version;
-
 /// init fails on a host with a GPU and without nvidia-ctk if the run does not install it, regardless of the
 /// allocator (playbooks/gpu/toolkit.yaml, gpu.toolkit.present).
 bool is_out_of_reach(const Subject& s) {
