@@ -24,7 +24,7 @@ constexpr const char* signature_name = "manifest.yaml.sig";
 constexpr std::size_t largest_text = 16u << 20;
 constexpr std::size_t largest_signature = 64u << 10;
 
-Result<std::string> read_entry(TarReader& tar, const TarEntry& entry, std::size_t limit,
+Result<std::string> read_entry(ArchiveReader& tar, const TarEntry& entry, std::size_t limit,
                                const std::string& source) {
   if (entry.type != '0' || entry.size > limit)
     return base::fail(Fault::spec, fmt::format("{}: {} in it is not a file of at most {}", source,
@@ -42,7 +42,7 @@ std::unexpected<base::Error> no_bundle(const std::string& source) {
 }
 
 /// The manifest of an archive, which is its first file.
-Result<std::string> read_first(TarReader& tar, const std::string& source) {
+Result<std::string> read_first(ArchiveReader& tar, const std::string& source) {
   const auto first = tar.next();
   if (!first || !*first || (*first)->name != manifest_name) return no_bundle(source);
   return read_entry(tar, **first, largest_text, source);
@@ -60,7 +60,8 @@ std::string owner(const Bundle& bundle, const std::string& sha256) {
 
 /// Reads one blob of an archive, verifies it, and writes it if it is missing; with an empty `into`, only
 /// verifies.
-Result<> unpack_blob(TarReader& tar, const TarEntry& entry, const fs::path& into, const std::string& sha256) {
+Result<> unpack_blob(ArchiveReader& tar, const TarEntry& entry, const fs::path& into,
+                     const std::string& sha256) {
   base::Sha256 sum;
   Result<> read;
   const auto take = [&](const base::Sink& sink) {
@@ -184,7 +185,7 @@ Result<BundleHead> read_bundle_head(const std::filesystem::path& place) {
     if (fs::exists(signature, error)) head.signature = TRY(base::read_file(signature, largest_signature));
     return head;
   }
-  TarReader tar(TRY(read_unpacked(place)), place.string());
+  ArchiveReader tar = TRY(ArchiveReader::tar(place));
   head.manifest = TRY(read_first(tar, place.string()));
   if (const auto second = TRY(tar.next()); second && second->name == signature_name)
     head.signature = TRY(read_entry(tar, *second, largest_signature, place.string()));
@@ -194,7 +195,7 @@ Result<BundleHead> read_bundle_head(const std::filesystem::path& place) {
 Result<std::filesystem::path> unpack_bundle(const std::filesystem::path& file,
                                             const std::filesystem::path& cache) {
   const std::string source = file.string();
-  TarReader tar(TRY(read_unpacked(file)), source);
+  ArchiveReader tar = TRY(ArchiveReader::tar(file));
   const std::string manifest = TRY(read_first(tar, source));
   const Bundle bundle = TRY(parse_bundle(manifest, source + ":manifest.yaml"));
   const auto blobs = blobs_of(bundle);
@@ -246,7 +247,7 @@ Result<std::filesystem::path> unpack_bundle(const std::filesystem::path& file,
 
 Result<> extract(const std::filesystem::path& archive, std::uint64_t limit,
                  const std::map<std::string, std::function<Result<>(std::string_view)>>& sinks) {
-  TarReader tar(TRY(read_unpacked(archive)), archive.string());
+  ArchiveReader tar = TRY(ArchiveReader::tar(archive));
   std::set<std::string> found;
   while (const auto entry = TRY(tar.next())) {
     const std::string name = entry->name.starts_with("./") ? entry->name.substr(2) : entry->name;

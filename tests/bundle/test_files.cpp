@@ -160,13 +160,13 @@ TEST_CASE("an archive writes nothing that its manifest does not name") {
   }
   std::string link = bundle::tar_header("blobs/" + base::sha256("layer"), 0);
   link[156] = '2';
-  CHECK(sample.unpacking(head + link + end) == "invalid tar header");
+  CHECK(sample.unpacking(head + link + end) == "damaged: Damaged tar archive");
   CHECK(sample.unpacking(file("blobs/" + base::sha256("layer"), "layer") + head + end) ==
         "not a bundle: it does not begin with manifest.yaml");
   CHECK(sample.unpacking(head + file("blobs/" + base::sha256("layer"), "longer than that") + end) ==
         fmt::format("blobs/{} (image x.io/pause:1): 16 bytes, expected 5", base::sha256("layer")));
   CHECK(sample.unpacking(head + end).find(" is missing") != std::string::npos);
-  CHECK(sample.unpacking((head + blobs).substr(0, head.size() + 700)).ends_with("truncated"));
+  CHECK(sample.unpacking((head + blobs).substr(0, head.size() + 700)).ends_with("Truncated tar archive"));
   CHECK(!fs::exists(sample.place.path / "evil"));
 }
 

@@ -1,35 +1,16 @@
-// What comes with a bundle or from a registry, by the first byte: a tar archive, a manifest, an image's
+// What comes with a bundle or from a registry, by the first byte: a manifest, an image's
 // manifest, a challenge. A manifest that was read and is written again reads back as the same.
 #include "gpuadm/base/debian_version.hpp"
 #include "gpuadm/base/image_reference.hpp"
 #include "gpuadm/bundle/debian.hpp"
 #include "gpuadm/bundle/image.hpp"
-#include "gpuadm/bundle/pack.hpp"
 
 #include "target.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 
 namespace {
-
-void tar(std::string_view bytes) {
-  bundle::TarReader reader(
-      [bytes](char* into, std::size_t most) mutable -> base::Result<std::size_t> {
-        const std::size_t count = std::min({most, bytes.size(), std::size_t{100}});
-        bytes.copy(into, count);
-        bytes.remove_prefix(count);
-        return count;
-      },
-      "input");
-  std::array<char, 300> buffer{};
-  while (true) {
-    const auto entry = reader.next();
-    if (!entry || !*entry) return;
-    if ((*entry)->size % 2 == 0) (void)reader.read(buffer.data(), buffer.size());
-  }
-}
 
 void manifest(std::string_view text) {
   const auto bundle = bundle::parse_bundle(text, "input");
@@ -63,8 +44,6 @@ void try_input(std::string_view input) {
   if (input.empty()) return;
   const std::string_view text = input.substr(1);
   switch (input[0]) {
-    case 't':
-      return tar(text);
     case 'm':
       return manifest(text);
     case 'd':

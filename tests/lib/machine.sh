@@ -5,7 +5,7 @@ export GPUADM_CACHE=${GPUADM_CACHE:-/var/cache/gpuadm}
 build=${GPUADM_BUILD:-$top/build}
 
 BUILD_PACKAGES=(g++ cmake ninja-build pkg-config mold ccache libssh2-1-dev libyaml-cpp-dev nlohmann-json3-dev libtomlplusplus-dev
-  libcli11-dev libfmt-dev libssl-dev libzstd-dev zlib1g-dev liblzma-dev libcurl4-openssl-dev doctest-dev)
+  libcli11-dev libfmt-dev libssl-dev libarchive-dev libzstd-dev zlib1g-dev liblzma-dev libcurl4-openssl-dev doctest-dev)
 TEST_PACKAGES=(clang-format-19 shellcheck jq openssh-server openssh-client sudo git iproute2 procps util-linux
   tmux zsh fish mandoc man-db python3-jsonschema python3-yaml gnupg gpgv curl openssl xz-utils)
 CI_PACKAGES=(clang-tidy-19)

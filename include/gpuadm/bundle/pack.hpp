@@ -4,49 +4,48 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+
+struct archive;
 
 /// Archives: tar, and compressed files.
 namespace bundle {
 
 using base::Result;
 
-/// Reads at most `most` bytes; 0 at the end.
-using ReadSome = std::function<Result<std::size_t>(char* into, std::size_t most)>;
-
-/// The bytes of a file, decompressed if it is gzip, Zstandard or xz.
-[[nodiscard]] Result<ReadSome> read_unpacked(const std::filesystem::path& file);
-
 /// A file's tar header.
 struct TarEntry {
   std::string name;
-  char type = '0';         ///< '0' regular file, '5' folder, '1' and '2' links
+  char type = '0';         ///< '0' regular file, '5' folder, '1' and '2' links, '?' anything else
   std::uint64_t size = 0;  ///< bytes
 };
 
-/// Reads a tar archive (POSIX ustar and pax, GNU long names) sequentially. The archive is untrusted: names
-/// are returned unchanged, and damage or truncation is Fault::parse.
-class TarReader {
+/// Reads a file sequentially with libarchive (decision 35): gzip, xz, Zstandard or not compressed. The file
+/// is untrusted: names are returned unchanged, and damage or truncation is Fault::parse in libarchive's
+/// words.
+class ArchiveReader {
  public:
-  /// `source` names the archive in errors.
-  TarReader(ReadSome bytes, std::string source);
+  /// A tar archive (POSIX ustar and pax, GNU). Fault::usage if the file cannot be read.
+  [[nodiscard]] static Result<ArchiveReader> tar(const std::filesystem::path& file);
+  /// One file that may be compressed: its bytes are those of the first and only entry.
+  [[nodiscard]] static Result<ArchiveReader> plain(const std::filesystem::path& file);
   /// The next entry; nothing at the end. Unread bytes of the previous one are skipped.
   [[nodiscard]] Result<std::optional<TarEntry>> next();
   /// Bytes of the current entry; 0 at its end.
   [[nodiscard]] Result<std::size_t> read(char* into, std::size_t most);
 
  private:
-  [[nodiscard]] Result<> exactly(char* into, std::size_t count);
-  [[nodiscard]] Result<> skip(std::uint64_t count);
-  [[nodiscard]] Result<std::string> text(std::uint64_t size);
-  [[nodiscard]] std::unexpected<base::Error> damaged(std::string_view how) const;
-  ReadSome bytes_;
+  struct Close {
+    void operator()(::archive* of) const;
+  };
+  ArchiveReader() = default;
+  [[nodiscard]] static Result<ArchiveReader> open(const std::filesystem::path& file, bool is_tar);
+  [[nodiscard]] std::unexpected<base::Error> damaged() const;
+  std::unique_ptr<::archive, Close> archive_;
   std::string source_;
-  std::uint64_t left_ = 0, padding_ = 0;
 };
 
 /// The 512-byte header of a regular file: no owner, no date, 0644. `name` has at most 100 bytes.

@@ -105,10 +105,11 @@ Result<std::string> RepositoryReader::index(const Repository& repository, const 
       base::sha512(TRY(base::read_file(fetcher_.path_of(file.sha256), sum.size))) != sum.sha512)
     return base::fail(Fault::parse, fmt::format("{}: its SHA-512 does not match the release", url),
                       "the mirror may be updating: try again later");
-  const auto read = TRY(bundle::read_unpacked(fetcher_.path_of(file.sha256)));
+  bundle::ArchiveReader reader = TRY(bundle::ArchiveReader::plain(fetcher_.path_of(file.sha256)));
+  if (!TRY(reader.next())) return "";
   std::string text;
   std::vector<char> piece(1u << 20);
-  while (const std::size_t count = TRY(read(piece.data(), piece.size()))) {
+  while (const std::size_t count = TRY(reader.read(piece.data(), piece.size()))) {
     if (text.size() + count > largest_index)
       return base::fail(Fault::parse, fmt::format("{}: larger than {} when unpacked", url,
                                                   base::human_bytes(largest_index)));
