@@ -140,7 +140,7 @@ gpu_reset_services="gpuadm-health.timer nvidia-dcgm.service dcgm.service nvsm.se
 gpu_reset_allocators='app.kubernetes.io/name in (nvidia-device-plugin,nvidia-mps-control-daemon,nvidia-dra-driver)'
 
 gpu_reset_plugins_ended() {
-  gpu_reset_there=$(node_kubectl -n kube-system get pods -l "$gpu_reset_allocators" --field-selector "spec.nodeName=$node_name" -o name) || return 1
+  gpu_reset_there=$(object_names node_kubectl -n kube-system get pods -l "$gpu_reset_allocators" --field-selector "spec.nodeName=$node_name") || return 1
   [ -z "$gpu_reset_there" ]
 }
 
