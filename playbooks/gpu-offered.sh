@@ -50,6 +50,7 @@ offered_judge() {
     function bad(text) { if (why[node] == "") why[node] = text }
     # The pods of one application on the node: only one of the DaemonSet, with its current template.
     function look(app, daemonset,    i, found) {
+      if (!daemonsets) return
       for (i = 1; i <= pods; i++) {
         if (app_of[i] != app || node_of[i] != node) continue
         if (owner_of[i] != daemonset || deleted[i] != "") { bad("the previous pod " name_of[i] " has not ended yet"); continue }
@@ -63,7 +64,7 @@ offered_judge() {
       else if (ready[found] != "True") bad("the pod " name_of[found] " is not ready")
       if (app != "nvidia-mps-control-daemon") current[node] = found
     }
-    $1 == "daemonset" { generation[$2] = $3; observed[$2] = $4 }
+    $1 == "daemonset" { daemonsets++; generation[$2] = $3; observed[$2] = $4 }
     $1 == "revision" && (!($2 in number) || $3 + 0 > number[$2]) { number[$2] = $3 + 0; newest[$2] = $4 }
     $1 == "pod" {
       pods++
@@ -99,6 +100,8 @@ offered_judge() {
             if (now != part[2] + 0) bad("it advertises " now " of " part[2] " " part[1])
           }
         }
+        # A plugin of the operator: only its count is known.
+        if (ENVIRON["what"] != "unready" && !daemonsets) continue
         if (ENVIRON["what"] == "unready") { if (why[node] != "") print node ": " why[node]; continue }
         pod = current[node]
         key = pod ? key_of[pod] "/" versions[node] : "-"

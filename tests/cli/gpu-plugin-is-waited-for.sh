@@ -47,8 +47,15 @@ rows "$(daemonset $sliced 2 1)" "$(revision $sliced 1 aaa)" "$(pod new $sliced a
 unready "the DaemonSet $sliced has changed, and the controller manager has not processed that yet"
 rows "$(daemonset $sliced)" "$(revision $sliced 1 aaa)" "$(node '"nvidia.com/gpu"="4"')"
 unready "gpu1: there is no pod of $sliced yet"
-rows "$(node '"nvidia.com/gpu"="4"')"
+rows "$(daemonset nvidia-device-plugin)" "$(node '"nvidia.com/gpu"="4"')"
 unready "gpu1: the DaemonSet $sliced does not exist"
+# Where gpuadm installed none, another plugin advertises the GPUs.
+rows "$(node '"nvidia.com/gpu"="4"')"
+unready ''
+exits 0 judge unstarted
+[ ! -s out ] || fail "a pod is to be started: $(cat out)"
+rows "$(node '"nvidia.com/gpu"="0"')"
+unready 'gpu1: it advertises 0 of 4 nvidia.com/gpu'
 rows "$(daemonset $sliced)" "$(revision $sliced 1 aaa)" "$(pod new $sliced aaa '' False)" "$(node '"nvidia.com/gpu"="4"')"
 unready 'gpu1: the pod new is not ready'
 
