@@ -63,8 +63,12 @@ END
 
 # The time ends; a check asks once; the input of each attempt is the same.
 refused='connection refused'
-asks 1 99 "$refused" 3 'request_again=2 && sleep() { command sleep 1; } && kube get nodes'
+echo 99 >left
+echo "$refused" >error
+: >asked
+exits 1 in_step 'gpuadm_lock=$gpuadm_home/lock request_again=3 && kube get nodes'
 complains "$refused"
+[ "$(wc -l <asked)" -ge 2 ] || fail "kubectl was called once"
 asks 1 99 "$refused" 1 'kube get nodes'
 : >input
 asks 0 2 "$refused" 3 'request_again=60 && printf "%s\n" object | kube create -f -'
