@@ -66,7 +66,7 @@ refused='connection refused'
 echo 99 >left
 echo "$refused" >error
 : >asked
-exits 1 in_step 'gpuadm_lock=$gpuadm_home/lock request_again=3 && kube get nodes'
+exits 1 in_step "gpuadm_lock=\$gpuadm_home/lock request_again=3 && kube get nodes"
 complains "$refused"
 [ "$(wc -l <asked)" -ge 2 ] || fail "kubectl was called once"
 asks 1 99 "$refused" 1 'kube get nodes'
