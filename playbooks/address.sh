@@ -43,8 +43,8 @@ address_rewrite() {
 # address_nodes: the number of nodes, also if the cluster's address no longer belongs to this host. If no API server responds, it is
 # read from etcd's file, which may still contain deleted nodes.
 address_nodes() {
-  gpuadm_nodes=$(kubectl --kubeconfig /etc/kubernetes/admin.conf --server "https://127.0.0.1:$(address_port)" --tls-server-name kubernetes \
-    --request-timeout=10s get nodes -o name 2>/dev/null) ||
+  gpuadm_nodes=$(object_names kubectl --kubeconfig /etc/kubernetes/admin.conf --server "https://127.0.0.1:$(address_port)" --tls-server-name kubernetes \
+    --request-timeout=10s get nodes 2>/dev/null) ||
     gpuadm_nodes=$(grep -aoE '/registry/minions/[a-z0-9.-]+' "$etcd_data/member/snap/db" 2>/dev/null | sort -u)
   printf '%s\n' "$gpuadm_nodes" | grep -c . || :
 }
@@ -194,7 +194,7 @@ address_pods_restart() {
   gpuadm_said=$(admin_kubectl get pods -A -o "$pod_rows")
   printf '%s\n' "$gpuadm_said" | awk -F '\t' '$2 == "\"DaemonSet\"" && $5 == "host" { sub("/", " ", $1); print $1 }' |
     while read -r gpuadm_space gpuadm_pod; do
-      kubectl --kubeconfig /etc/kubernetes/admin.conf -n "$gpuadm_space" delete pod "$gpuadm_pod" --timeout="${gpuadm_end_of_pods}s" </dev/null
+      kube --kubeconfig /etc/kubernetes/admin.conf -n "$gpuadm_space" delete pod "$gpuadm_pod" --timeout="${gpuadm_end_of_pods}s" </dev/null
     done
   unit_is_fresh host-network-pods
 }

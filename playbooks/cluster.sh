@@ -67,7 +67,7 @@ pods() {
 
 # The logs of a namespace's pods.
 pod_logs() {
-  limit 15 kubectl --kubeconfig "$config" --request-timeout=10s -n "$1" get pods -o name 2>/dev/null |
+  limit 15 kubectl --kubeconfig "$config" --request-timeout=10s -n "$1" get pods -o name 2>/dev/null | grep '^pod/[^ ]*$' |
     while read -r pod; do
       quiet "log/${pod#pod/}" 15 kubectl --kubeconfig "$config" --request-timeout=10s -n "$1" logs "$pod" --tail=64 </dev/null
     done

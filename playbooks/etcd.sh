@@ -35,6 +35,14 @@ etcd_client() {
   etcd_tool etcdctl --endpoints="$(etcd_url)" --cacert="$etcd_pki/ca.crt" --cert="$etcd_pki/healthcheck-client.crt" \
     --key="$etcd_pki/healthcheck-client.key" "$@"
 }
+# etcd_member_remove ID: a member that is gone when it is asked again was removed by an attempt whose answer was lost.
+etcd_member_remove() {
+  etcd_said=$(request etcd_client member remove "$1" 2>&1) || case $etcd_said in
+    *'member not found'*) ;;
+    *) die "cannot remove the etcd member $1: $(printf '%s\n' "$etcd_said" | tail -n 1)" ;;
+  esac
+  printf '%s\n' "$etcd_said"
+}
 # etcd_files ARGUMENT...: works on files; from etcd 3.6 on only etcdutl does.
 etcd_files() {
   if (etcd_tool etcdutl version) >/dev/null 2>&1; then etcd_tool etcdutl "$@"; else etcd_tool etcdctl "$@"; fi
@@ -62,7 +70,7 @@ etcd_snapshot() {
   etcd_is_there
   rm -rf "$etcd_room"/snapshot-*
   cluster_keep_folder "$etcd_room"
-  etcd_client snapshot save "$etcd_room/snapshot-$etcd_id.db" >&2
+  request etcd_client snapshot save "$etcd_room/snapshot-$etcd_id.db" >&2
   chmod 0600 "$etcd_room/snapshot-$etcd_id.db"
   gpuadm_verified=$(etcd_verify "$etcd_room/snapshot-$etcd_id.db" "the snapshot")
   printf '%s\n' "$gpuadm_verified" >"$etcd_room/snapshot-$etcd_id"
@@ -170,7 +178,7 @@ etcd_free() {
 }
 etcd_is_whole() { [ "$(cat "$cluster_kept/gpuadm-defrag" 2>/dev/null)" = "$gpuadm_run" ] || [ "$(etcd_free)" -lt 10 ]; }
 etcd_defrag() {
-  etcd_client --command-timeout=240s defrag >&2
+  request etcd_client --command-timeout=240s defrag >&2
   in_time 120 api_answers || die "the API server does not respond after etcd was defragmented: run gpuadm doctor"
   etcd_free >/dev/null
   cluster_keep_folder "$cluster_kept"

@@ -1,4 +1,4 @@
-# shellcheck shell=sh disable=SC2154
+# shellcheck shell=sh disable=SC2034,SC2154
 # Functions for the steps of playbooks/gpu-reset.yaml, loaded after gpu.sh, processes.sh, gpu-users.sh and upgrade.sh. A reset that did not complete can
 # be run again. The node's annotation gpuadm.io/gpu-reset marks it: "UUID SLOT", then "uncordon" if gpuadm cordoned the node, or "keep" if
 # it was already cordoned. $gpu_reset_file on the host has what must be started again, and what this run has done; a boot removes it, and
@@ -40,7 +40,8 @@ gpu_reset_is_evicted() {
   [ -z "$gpu_reset_rest" ]
 }
 
-# gpu_reset_evict: as kubectl drain, for these pods only. The API server refuses what a PodDisruptionBudget does not allow.
+# gpu_reset_evict: as kubectl drain, for these pods only. The API server refuses what a PodDisruptionBudget does not allow with 429: this loop
+# asks again, not the request.
 gpu_reset_evict() {
   gpu_reset_api=policy/v1
   upgrade_kubectl get --raw /apis/policy/v1 >/dev/null 2>&1 || gpu_reset_api=policy/v1beta1 # before 1.22
@@ -53,7 +54,7 @@ gpu_reset_evict() {
     for gpu_reset_pod in $gpu_reset_rest; do
       case " $gpu_reset_gone " in *" $gpu_reset_pod "*) continue ;; esac
       case $gpu_reset_pod in *[!a-z0-9./-]*) die "invalid name of a pod: $gpu_reset_pod" ;; esac
-      if gpu_reset_said=$(printf '{"apiVersion":"%s","kind":"Eviction","metadata":{"namespace":"%s","name":"%s"}}' \
+      if gpu_reset_said=$(request_again=0 && printf '{"apiVersion":"%s","kind":"Eviction","metadata":{"namespace":"%s","name":"%s"}}' \
         "$gpu_reset_api" "${gpu_reset_pod%%/*}" "${gpu_reset_pod#*/}" |
         upgrade_kubectl create --raw "/api/v1/namespaces/${gpu_reset_pod%%/*}/pods/${gpu_reset_pod#*/}/eviction" -f - 2>&1); then
         gpu_reset_gone="$gpu_reset_gone $gpu_reset_pod"
@@ -140,7 +141,7 @@ gpu_reset_services="gpuadm-health.timer nvidia-dcgm.service dcgm.service nvsm.se
 gpu_reset_allocators='app.kubernetes.io/name in (nvidia-device-plugin,nvidia-mps-control-daemon,nvidia-dra-driver)'
 
 gpu_reset_plugins_ended() {
-  gpu_reset_there=$(node_kubectl -n kube-system get pods -l "$gpu_reset_allocators" --field-selector "spec.nodeName=$node_name" -o name) || return 1
+  gpu_reset_there=$(object_names node_kubectl -n kube-system get pods -l "$gpu_reset_allocators" --field-selector "spec.nodeName=$node_name") || return 1
   [ -z "$gpu_reset_there" ]
 }
 

@@ -330,7 +330,7 @@ cdi_is_fresh() {
 
 # node_label_values KEY: of all nodes, a line each. KEY as in a JSONPath. Fails if the API server does not respond.
 node_label_values() {
-  KUBECONFIG=/etc/kubernetes/admin.conf kubectl --request-timeout=10s get nodes \
+  kube --kubeconfig /etc/kubernetes/admin.conf --request-timeout=10s get nodes \
     -o "jsonpath={range .items[*]}{.metadata.labels.$1}{\"\\n\"}{end}"
 }
 # plugin_needed: the objects of the layouts of this run's hosts and of those in the labels of the nodes, on one line.

@@ -77,7 +77,7 @@ $(printf '%s\n' "$gpuadm_keys" | grep -vxF -- "$gpuadm_new_row")"
 # encryption_old: how many Secrets in etcd are not encrypted with the new key. A value begins with the key's name
 # (kubernetes staging/src/k8s.io/apiserver/pkg/storage/value).
 encryption_old() {
-  gpuadm_all=$(etcd_client get /registry/secrets/ --prefix --keys-only) || return 1
+  gpuadm_all=$(request etcd_client get /registry/secrets/ --prefix --keys-only) || return 1
   encryption_read
   gpuadm_written=$(etcd_client get /registry/secrets/ --prefix --print-value-only | grep -ac "^k8s:enc:secretbox:v1:$gpuadm_new_key:") || :
   echo $(($(printf '%s\n' "$gpuadm_all" | grep -c .) - gpuadm_written))

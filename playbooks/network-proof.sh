@@ -121,7 +121,7 @@ proof_exec() {
 # Up to eight pods are tested in all pairs; with more, each pod connects to the next one.
 proof_exec_all() {
   proof_dns='--dns kubernetes.default'
-  services=$(verify_cluster -n kube-system get services -l k8s-app=kube-dns -o name)
+  services=$(object_names verify_cluster -n kube-system get services -l k8s-app=kube-dns)
   [ -n "$services" ] || proof_dns=
   awk -F '\t' 'BEGIN { count = 0 } $1 == "pod" && $3 == "Running" && $4 != "" { name[count] = $5; node[count] = $2; address[count++] = $4 }
     END {

@@ -36,10 +36,11 @@ objects_create() {
   return 1
 }
 
-# Waits until the objects are gone: --request-timeout would end the wait.
+# Waits until the objects are gone: --request-timeout would end the wait. "No resources found" is on the standard output, too.
 objects_delete() {
-  timeout -k 5 "$((seconds + 10))" kubectl --kubeconfig "$config" -n "$space" delete "$kinds" -l "$selector" --ignore-not-found \
-    --timeout="${seconds}s" -o name
+  answer=$(timeout -k 5 "$((seconds + 10))" kubectl --kubeconfig "$config" -n "$space" delete "$kinds" -l "$selector" --ignore-not-found \
+    --timeout="${seconds}s" -o name) || return
+  printf '%s\n' "$answer" | grep -E "$objects_name" || :
 }
 
 # Those of these objects that exist.

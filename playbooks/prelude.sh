@@ -740,6 +740,58 @@ fetch() {
     curl -K - -fsSL --connect-timeout 15 --max-time "$gpuadm_seconds" "$@" "$gpuadm_url"
 }
 
+# --- Requests to an API server or to etcd --------------------------------------------------------------
+# A step that changes something repeats a request whose failure passes, for $request_again seconds since its first attempt. The checks before it
+# ask once, so that a preview of a cluster that does not answer does not take a minute for each question.
+
+# request_may_pass TEXT: whether the error is one that passes: a connection that is refused or ends, 429, 5xx, or etcd that has no leader or no
+# healthy quorum for the moment. Every other answer is definite, such as 403, "not found" or an unknown kind.
+request_may_pass() {
+  case $1 in
+    *'(Forbidden)'* | *'(Unauthorized)'* | *'(NotFound)'* | *'(AlreadyExists)'* | *'(Conflict)'* | *'(Invalid)'* | *'(BadRequest)'*) return 1 ;;
+    *'onnection refused'* | *'onnection reset'* | *'connection lost'* | *EOF* | *'i/o timeout'* | *'handshake timeout'* | *'deadline exceeded'*) ;;
+    *'request canceled'* | *'Client.Timeout'* | *'imed out'* | *'time allotted'* | *'(Timeout)'* | *'(ServerTimeout)'* | *'code = Unavailable'*) ;;
+    *'(TooManyRequests)'* | *'oo many requests'* | *'(ServiceUnavailable)'* | *'(InternalError)'* | *'unable to handle the request'* | *'an error on the server'*) ;;
+    *'unhealthy cluster'* | *'no leader'* | *'leader changed'* | *'not leader'* | *'server stopped'*) ;;
+    *) return 1 ;;
+  esac
+}
+
+# request COMMAND...: runs it, and again while its error is one that passes. Prints the output of the last attempt alone. It has no input.
+request() {
+  if [ "${request_again:-0}" = 0 ] || [ ! -d "$gpuadm_lock" ]; then
+    "$@"
+    return
+  fi
+  request_until=$(($(uptime_seconds) + request_again))
+  request_error=$(mktemp "$gpuadm_lock/request.XXXXXX") || return
+  while :; do
+    request_status=0
+    request_out=$("$@" 2>"$request_error") || request_status=$?
+    if [ "$request_status" -eq 0 ] || [ "$(uptime_seconds)" -ge "$request_until" ] || ! request_may_pass "$(cat "$request_error")"; then break; fi
+    sleep 1
+  done
+  cat "$request_error" >&2
+  rm -f "$request_error"
+  [ -z "$request_out" ] || printf '%s\n' "$request_out"
+  return "$request_status"
+}
+
+# kube ARGUMENT...: kubectl as a request; what "-f -" reads is kept for the next attempt. $kube_limit: at most so many seconds for each.
+kube() {
+  case " $* " in
+    *' - '*)
+      request_input=$(cat)
+      request kube_with_input "$@"
+      ;;
+    *) request kube_once "$@" ;;
+  esac
+}
+kube_once() {
+  if [ -n "${kube_limit:-}" ]; then limit_of "$kube_limit" kubectl "$@"; else kubectl "$@"; fi
+}
+kube_with_input() { printf '%s\n' "$request_input" | kube_once "$@"; }
+
 # --- Manifests ---------------------------------------------------------------------------------------
 # /etc/kubernetes/gpuadm/NAME.yaml, and in the cluster the checksum of the last applied version.
 
@@ -756,9 +808,9 @@ manifest_is_applied() {
 manifest_apply() {
   export KUBECONFIG=/etc/kubernetes/admin.conf
   gpuadm_file=/etc/kubernetes/gpuadm/$1.yaml
-  kubectl --request-timeout=30s apply -f "$gpuadm_file"
-  kubectl --request-timeout=10s -n kube-system create configmap gpuadm 2>/dev/null || : "it is there"
-  kubectl --request-timeout=10s -n kube-system patch configmap gpuadm --type merge \
+  kube --request-timeout=30s apply -f "$gpuadm_file"
+  kube --request-timeout=10s -n kube-system create configmap gpuadm 2>/dev/null || : "it is there"
+  kube --request-timeout=10s -n kube-system patch configmap gpuadm --type merge \
     -p "{\"data\":{\"$1\":\"$(sha256_of "$gpuadm_file")\"}}"
 }
 
@@ -771,7 +823,7 @@ pod_rows='go-template={{range .items}}{{.metadata.namespace}}/{{.metadata.name}}
 # KIND/NAME per line. Fails if the API server does not list them.
 cluster_objects() {
   export KUBECONFIG=/etc/kubernetes/admin.conf
-  gpuadm_listed=$(kubectl --request-timeout=10s -n kube-system get daemonsets,configmaps -l app.kubernetes.io/managed-by=gpuadm -o name) || return 1
+  gpuadm_listed=$(object_names kube --request-timeout=10s -n kube-system get daemonsets,configmaps -l app.kubernetes.io/managed-by=gpuadm) || return 1
   printf '%s\n' "$gpuadm_listed" | grep -E "/($1)" | sort || :
 }
 # cluster_objects_unused NAMES NEEDED: those that are not among NEEDED, words KIND/NAME. Fails as cluster_objects does.
@@ -792,7 +844,7 @@ cluster_objects_keep() {
   gpuadm_names=$1
   shift
   gpuadm_unused=$(cluster_objects_unused "$gpuadm_names" "$*")
-  for gpuadm_object in $gpuadm_unused; do kubectl --request-timeout=60s -n kube-system delete "$gpuadm_object"; done
+  for gpuadm_object in $gpuadm_unused; do kube --request-timeout=60s -n kube-system delete "$gpuadm_object" --ignore-not-found; done
   in_time "$gpuadm_end_of_pods" cluster_objects_ended "$gpuadm_names" || say "pods of the removed DaemonSets are still running: run kubectl -n kube-system get pods -o wide"
 }
 
@@ -810,8 +862,9 @@ cluster_objects_ended() {
 
 # manifest_objects NAME: its objects, in the format of cluster_objects.
 manifest_objects() {
-  KUBECONFIG=/etc/kubernetes/admin.conf kubectl --request-timeout=10s create --dry-run=client \
-    -f "/etc/kubernetes/gpuadm/$1.yaml" -o name | sort
+  gpuadm_objects=$(object_names kube --kubeconfig /etc/kubernetes/admin.conf --request-timeout=10s create --dry-run=client \
+    -f "/etc/kubernetes/gpuadm/$1.yaml") || return
+  printf '%s\n' "$gpuadm_objects" | sort
 }
 
 # gpu_reports SLOT FIELD: the value, or unknown. Errors of nvidia-smi are in its stdout.
@@ -909,11 +962,18 @@ pods_unready() {
 # --- Labels of nodes ---------------------------------------------------------------------------------
 # LABELS: one per line, "key=value" to set it, "key-" to remove it.
 
+# object_names KUBECTL...: the names of objects, KIND/NAME, that this command prints with -o name; kubectl also prints sentences. Fails as
+# the command does.
+object_names() {
+  gpuadm_named=$("$@" -o name) || return
+  printf '%s\n' "$gpuadm_named" | grep -E '^[a-z0-9.-]+/[^ ]+$' || :
+}
+
 # node_kubectl ARGUMENT...: as an administrator if this host has admin.conf, otherwise as its own node.
 node_kubectl() {
   gpuadm_as=/etc/kubernetes/admin.conf
   [ -f "$gpuadm_as" ] || gpuadm_as=/etc/kubernetes/kubelet.conf
-  kubectl --kubeconfig "$gpuadm_as" --request-timeout=10s "$@"
+  kube --kubeconfig "$gpuadm_as" --request-timeout=10s "$@"
 }
 
 # node_has_labels NODE LABELS
@@ -1047,6 +1107,7 @@ step_finish() {
   fi
   (
     set -eu
+    request_again=60
     step_check
   ) </dev/null
   gpuadm_rc=$?
@@ -1075,6 +1136,7 @@ step_run() {
   esac
   (
     set -eu
+    request_again=60
     step_apply
   ) </dev/null >&2
   step_finish $?
@@ -1085,6 +1147,7 @@ step_upload() {
   lock_enter
   (
     set -eu
+    request_again=60
     step_apply
   ) >&2
   step_finish $?

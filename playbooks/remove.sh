@@ -2,7 +2,7 @@
 # Functions for the steps of playbooks/remove.yaml, which run on a remaining control plane. Loaded after reset.sh and etcd.sh.
 # $leaving has one line per node: "NAME there|gone", depending on whether its host is reachable.
 
-remove_kubectl() { kubectl --kubeconfig /etc/kubernetes/admin.conf "$@"; }
+remove_kubectl() { kube --kubeconfig /etc/kubernetes/admin.conf "$@"; }
 
 # remove_nodes [there|gone]: the leaving nodes that the cluster still has. Fails if the API server does not respond.
 remove_nodes() {
@@ -44,7 +44,7 @@ remove_drain() {
 # remove_members: "ID NAME" of members on leaving nodes. Empty if this control plane has no local etcd.
 remove_members() {
   [ -d "$etcd_data/member" ] || return 0
-  remove_said=$(etcd_client member list) || die "cannot list the etcd members: $(printf %s "$remove_said" | tail -n 1)"
+  remove_said=$(request etcd_client member list) || die "cannot list the etcd members: $(printf %s "$remove_said" | tail -n 1)"
   printf '%s\n' "$remove_said" | leaving=$leaving awk -F ', ' '
     BEGIN { n = split(ENVIRON["leaving"], line, "\n"); for (i = 1; i <= n; i++) { split(line[i], word, " "); leaves[word[1]] = 1 } }
     $3 != "" && $3 in leaves { print $1, $3 }'
@@ -52,7 +52,7 @@ remove_members() {
 remove_etcd() {
   remove_members | while read -r id name; do
     say "etcd: removing member $name"
-    etcd_client member remove "$id"
+    etcd_member_remove "$id"
   done
 }
 

@@ -42,7 +42,7 @@ reset_nodes() {
   [ -f /etc/kubernetes/admin.conf ] || [ -f /etc/kubernetes/manifests/etcd.yaml ] || return 0
   for gpuadm_server in '' $(reset_own_server); do
     # shellcheck disable=SC2016 # a template
-    gpuadm_nodes=$(reset_kubectl ${gpuadm_server:+--server "$gpuadm_server"} get nodes 2>/dev/null \
+    gpuadm_nodes=$(reset_kubectl ${gpuadm_server:+--server "$gpuadm_server"} get nodes \
       -o 'go-template={{range .items}}{{.metadata.name}}{{"\t"}}{{printf "%q" .status.nodeInfo.machineID}}{{"\t"}}{{range $key, $value := .metadata.labels}}{{$key}} {{end}}{{"\t"}}{{range .status.addresses}}{{printf "%q," .address}}{{end}}{{"\n"}}{{end}}') || continue
     printf '%s\n' "$gpuadm_nodes" | awk -F '\t' 'NF { gsub(/["\\ ]/, ""); role = $3 ~ /node-role.kubernetes.io\/(master|control-plane)/ ? "control-plane" : "worker"; print $1, $2, role, $4 }'
     return 0
@@ -82,7 +82,7 @@ reset_planes_that_stay() {
     $3 == "control-plane" && $1 != ENVIRON["this"] && !agrees() { print $1 }'
 }
 
-# reset_etcd METHOD JSON SECONDS: a request to etcd on this host.
+# reset_etcd METHOD JSON SECONDS: asks etcd on this host.
 reset_etcd() {
   gpuadm_pki=/etc/kubernetes/pki/etcd
   printf '%s' "$2" | timeout "$(($3 + 2))" kubectl --kubeconfig /dev/null --request-timeout="$3s" --server "$(etcd_url)" \
@@ -110,7 +110,7 @@ reset_members_that_stay() {
 # $leave_unread: what to do if no API server answers and members of etcd stay: "refuse", "say" that this node stays in the cluster, or
 # "left": nothing, because another control plane has removed it. $gpuadm_home/left: it has left, or that was said.
 reset_leave_check() {
-  if reset_all=$(reset_nodes); then
+  if reset_all=$(reset_nodes 2>/dev/null); then
     [ -z "$(reset_planes_that_stay)" ] || [ -z "$(reset_this_node)" ] || exit 1
     return
   fi
@@ -124,13 +124,14 @@ reset_leave_refuse() {
   die "no API server answers with /etc/kubernetes/admin.conf, so this node cannot leave the cluster, and other members of etcd stay${gpuadm_stay:+: $(printf %s "$gpuadm_stay" | tr '\n' ' ')}. Run gpuadm remove with another control plane instead; or repair it (gpuadm doctor), then run again; or use --force"
 }
 reset_leave() {
-  if reset_all=$(reset_nodes); then
+  if reset_all=$(request reset_nodes 2>/dev/null); then
     node=$(reset_this_node)
-    kubectl --kubeconfig /etc/kubernetes/admin.conf drain "$node" --ignore-daemonsets --force --timeout=60s ||
+    kube --kubeconfig /etc/kubernetes/admin.conf drain "$node" --ignore-daemonsets --force --timeout=60s ||
       say "cannot drain $node: its remaining pods are stopped with it"
     reset_leave_etcd
     # The API server of a removed member stops, and a load balancer may refer to it for a while.
-    in_time 60 reset_forget "$node" || die "cannot delete the node $node: run again, or run kubectl delete node $node"
+    in_time 60 reset_forget "$node" ||
+      die "cannot delete the node $node: it is drained and cordoned, and its etcd member, if it had one, is removed. Run again, or run kubectl delete node $node"
   else
     [ "$leave_unread" = say ] || reset_leave_refuse
     node=$(reset_own_name)
@@ -138,15 +139,19 @@ reset_leave() {
   fi
   : >"$gpuadm_home/left"
 }
-# Removes the etcd member of this host, which etcd names in its answer. etcd refuses to lose its quorum. If etcd on this host does not answer,
-# kubeadm asks the other members: it exits with 0 even if it removed nothing, so its warnings are read.
+# Removes the etcd member of this host, which etcd names in its answer. etcd refuses to lose its quorum, and for a while after another member
+# has joined or left it may answer 503. A member that is gone when it is asked again was removed by an attempt whose answer was lost. If etcd on
+# this host does not answer, kubeadm asks the other members: it exits with 0 even if it removed nothing, so its warnings are read.
 reset_leave_etcd() {
   [ -f /etc/kubernetes/manifests/etcd.yaml ] && [ ! -e "$gpuadm_home/left-etcd" ] || return 0
   reset_why=
-  if reset_said=$(reset_etcd list '{}' 10 2>/dev/null); then
+  if reset_said=$(request reset_etcd list '{}' 10 2>/dev/null); then
     reset_id=$(printf '%s\n' "$reset_said" | sed -nE 's/^\{"header":\{[^{}]*"member_id":"([0-9]+)".*/\1/p')
     [ -n "$reset_id" ] || die "etcd on this host does not name its member ID: run gpuadm remove with another control plane"
-    reset_said=$(reset_etcd remove "{\"ID\":\"$reset_id\"}" 30 2>&1) || reset_why=$(printf '%s\n' "$reset_said" | tail -n 1)
+    reset_said=$(request reset_etcd remove "{\"ID\":\"$reset_id\"}" 30 2>&1) || case $reset_said in
+      *'member not found'*) ;;
+      *) reset_why=$(printf '%s\n' "$reset_said" | tail -n 1) ;;
+    esac
   elif reset_said=$(timeout 120 kubeadm reset phase remove-etcd-member --kubeconfig /etc/kubernetes/admin.conf 2>&1); then
     reset_why=$(printf '%s\n' "$reset_said" | grep -iE 'failed to remove etcd member|unable to fetch the kubeadm-config' | tail -n 1)
   else
@@ -154,7 +159,8 @@ reset_leave_etcd() {
   fi
   if [ -n "$reset_why" ]; then
     reset_why="cannot remove the etcd member of this host: $reset_why"
-    [ "$leave_unread" = say ] || die "$reset_why. Run gpuadm doctor for the state of etcd, then run again; or run gpuadm remove with another control plane; or use --force"
+    [ "$leave_unread" = say ] ||
+      die "$reset_why. So far the node $node is drained and cordoned; it is still in the cluster with its etcd member, and nothing on this host was changed. Run gpuadm doctor for the state of etcd, then run again, or kubectl uncordon $node to cancel; or run gpuadm remove with another control plane; or use --force"
     say "$reset_why. Remove it on another control plane: etcdctl member list, etcdctl member remove ID"
   fi
   : >"$gpuadm_home/left-etcd"

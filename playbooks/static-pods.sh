@@ -11,7 +11,7 @@ static_pods="etcd kube-apiserver kube-controller-manager kube-scheduler"
 static_pod_folder=/etc/kubernetes/manifests
 static_pods_away=$cluster_kept/gpuadm-manifests
 
-admin_kubectl() { kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=10s "$@"; }
+admin_kubectl() { kube --kubeconfig /etc/kubernetes/admin.conf --request-timeout=10s "$@"; }
 # healthz includes etcd.
 api_answers() { kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=5s get --raw /healthz >/dev/null 2>&1; }
 

@@ -1,7 +1,7 @@
 # shellcheck shell=sh disable=SC2034,SC2154
 # Functions of the steps of the default StorageClass.
 
-class_kubectl() { limit_of 60 kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=20s "$@"; }
+class_kubectl() { kube --kubeconfig /etc/kubernetes/admin.conf --request-timeout=20s "$@"; }
 # class_others: default StorageClasses that are not gpuadm's, or belong to the add-on local-path.
 class_others() {
   class_kubectl get storageclasses -o 'jsonpath={range .items[*]}{.metadata.name}{"\t"}{.metadata.annotations.storageclass\.kubernetes\.io/is-default-class}{"\t"}{.metadata.labels.app\.kubernetes\.io/managed-by}{"\t"}{.metadata.labels.gpuadm\.io/kind}{"\n"}{end}' |

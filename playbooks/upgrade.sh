@@ -1,19 +1,14 @@
-# shellcheck shell=sh disable=SC2154
+# shellcheck shell=sh disable=SC2034,SC2154
 # Functions for the steps of playbooks/upgrade.yaml. They inspect the host and the cluster each time, so an interrupted upgrade can
 # be run again. Checks exit with 1 if work is left.
 
-upgrade_kubectl() { kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=10s "$@"; }
+upgrade_kubectl() { kube --kubeconfig /etc/kubernetes/admin.conf --request-timeout=10s "$@"; }
 
-# upgrade_see ARGUMENT...: prints what kubectl prints, and waits for an API server that restarts. kubectl also warns when it succeeds,
-# so its stderr is not data.
-upgrade_see() {
-  gpuadm_end=$(($(uptime_seconds) + 45))
-  until gpuadm_seen=$(upgrade_kubectl "$@" 2>/dev/null); do
-    [ "$(uptime_seconds)" -lt "$gpuadm_end" ] || die "the API server does not respond: $(upgrade_kubectl "$@" 2>&1 >/dev/null | tail -n 1)"
-    sleep 1
-  done
-  printf '%s\n' "$gpuadm_seen"
-}
+# upgrade_see ARGUMENT...: prints what kubectl prints; also a check waits for an API server that restarts.
+upgrade_see() (
+  request_again=45
+  upgrade_kubectl "$@" || die "the API server does not answer as expected: run kubectl get nodes"
+)
 upgrade_see_node() { upgrade_see get node "$1" -o "jsonpath=$2"; }
 
 # --- kubeadm ---------------------------------------------------------------------------------------------
@@ -52,7 +47,7 @@ upgrade_kubeadm() {
   gpuadm_ignored=ImagePull # kubeadm pulls images that a bundle need not contain; those that it contains are imported
   if [ "$gpuadm_what" = apply ]; then
     # Without kubeadm's DNS add-on its checks must be skipped.
-    gpuadm_dns=$(upgrade_see -n kube-system get configmap coredns kube-dns --ignore-not-found -o name)
+    gpuadm_dns=$(object_names upgrade_see -n kube-system get configmap coredns kube-dns --ignore-not-found)
     [ -n "$gpuadm_dns" ] || gpuadm_ignored=$gpuadm_ignored,CoreDNSUnsupportedPlugins,CoreDNSMigration
   fi
   # From 1.35 on kubeadm rejects cgroup v1 even if failCgroupV1 is false (system-validators, cgroup_validator_linux.go).
@@ -142,7 +137,7 @@ upgrade_drain() {
   gpuadm_local=--delete-emptydir-data
   kubectl drain --help 2>/dev/null | grep -q -- "$gpuadm_local" || gpuadm_local=--delete-local-data
   # --request-timeout would interrupt kubectl's watches.
-  if gpuadm_why=$(timeout "$((drain_timeout + 30))" kubectl --kubeconfig /etc/kubernetes/admin.conf drain "$1" --ignore-daemonsets \
+  if gpuadm_why=$(kube_limit=$((drain_timeout + 30)) && kube --kubeconfig /etc/kubernetes/admin.conf drain "$1" --ignore-daemonsets \
     "$gpuadm_local" --timeout="${drain_timeout}s" 2>&1); then
     upgrade_write_note "$1" "$gpuadm_said drained"
   else

@@ -3,7 +3,7 @@
 # up also require undo.sh.
 
 verify_space=gpuadm-verify
-verify_cluster() { kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=15s "$@"; }
+verify_cluster() { kube --kubeconfig /etc/kubernetes/admin.conf --request-timeout=15s "$@"; }
 
 # read_cluster: what the API server says of the cluster, as lines that are true, for cluster_says: on a control plane of
 #   api                                    it answers
@@ -189,17 +189,20 @@ verify_dns_leave() {
 }
 
 # Without --request-timeout, because a deletion is awaited with its own limit.
-verify_patient() { timeout "$((gpuadm_end_of_pods + 30))" kubectl --kubeconfig /etc/kubernetes/admin.conf "$@"; }
+verify_patient() (
+  kube_limit=$((gpuadm_end_of_pods + 30))
+  kube --kubeconfig /etc/kubernetes/admin.conf "$@"
+)
 verify_kubectl() { verify_patient -n "$verify_space" --request-timeout=20s "$@"; }
 
 # A pod is rejected before its namespace has the service account `default`.
 verify_space_is_empty() {
   [ "$(verify_kubectl get namespace "$verify_space" -o 'jsonpath={.status.phase}' 2>/dev/null)" = Active ] || return 1
   verify_kubectl get serviceaccount default -o name >/dev/null 2>&1 || return 1
-  [ -z "$(verify_kubectl get pods -o name)" ] || return 1
+  verify_left=$(object_names verify_kubectl get pods) && [ -z "$verify_left" ] || return 1
   # A claim is deleted some time after its pod; until then its GPU is allocated. If resource.k8s.io is not served, there are no
   # claims.
-  [ -z "$(verify_kubectl get resourceclaims.resource.k8s.io,resourceclaimtemplates.resource.k8s.io -o name 2>/dev/null)" ]
+  [ -z "$(object_names verify_kubectl get resourceclaims.resource.k8s.io,resourceclaimtemplates.resource.k8s.io 2>/dev/null)" ]
 }
 
 verify_space_make() {

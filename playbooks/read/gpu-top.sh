@@ -2,8 +2,9 @@
 # Prints one sample of the host's GPUs, as nvidia-smi reports them, for gpuadm gpu top. Variables: fields, the number of the list
 # below that this driver supports, or empty; mig=yes: also the MIG instances; doubtful=yes: an earlier nvidia-smi may still hang.
 # "=== NAME" begins a section, "| " is a line of nvidia-smi, "? N" is its exit status, "@ PID PATH" is the control group of a
-# process. A section without "? " did not end.
-fields_1=index,uuid,name,mig.mode.current,utilization.gpu,utilization.memory,memory.total,memory.used,temperature.gpu,power.draw,enforced.power.limit,clocks.current.sm,clocks.max.sm,clocks.current.memory,clocks_event_reasons.active
+# process. A section without "? " did not end. "=== reserved": "| UUID POD-UID" for each GPU, or share of one, that the kubelet has allocated to
+# a pod that still has a control group; only root may read that.
+fields_1=index,uuid,name,mig.mode.current,utilization.gpu,utilization.memory,memory.total,memory.used,temperature.gpu,power.draw,enforced.power.limit,clocks.current.sm,clocks.max.sm,clocks.current.memory,clocks_event_reasons.active,temperature.memory
 # Before driver 535: clocks_throttle_reasons. Before driver 450: no MIG.
 fields_2=index,uuid,name,mig.mode.current,utilization.gpu,utilization.memory,memory.total,memory.used,temperature.gpu,power.draw,enforced.power.limit,clocks.current.sm,clocks.max.sm,clocks.current.memory,clocks_throttle_reasons.active
 fields_3=index,uuid,name,utilization.gpu,utilization.memory,memory.total,memory.used,temperature.gpu,power.draw,enforced.power.limit,clocks.current.sm,clocks.max.sm,clocks.current.memory,clocks_throttle_reasons.active
@@ -22,6 +23,39 @@ if [ -f /etc/gpuadm/quarantine ]; then
     case $line in GPU-*) printf '| %.600s\n' "$line" ;; esac
   done </etc/gpuadm/quarantine
 fi
+
+reserved() {
+  checkpoint=/var/lib/kubelet/device-plugins/kubelet_internal_checkpoint
+  [ -r "$checkpoint" ] || return 0
+  echo '=== reserved'
+  # "PodUID" is the first member of an entry and "AllocResp" the last one: pkg/kubelet/cm/devicemanager/checkpoint of Kubernetes.
+  head -c 4194304 "$checkpoint" | awk '
+    { text = text $0 }
+    END {
+      entries = split(text, entry, /"PodUID":"/)
+      for (i = 2; i <= entries && i < 2000; i++) {
+        pod = devices = entry[i]
+        sub(/".*/, "", pod)
+        sub(/"AllocResp".*/, "", devices)
+        if (pod !~ /^[0-9a-f-]+$/) continue
+        while (match(devices, /"GPU-[0-9a-f-]+/)) {
+          gpu = substr(devices, RSTART + 1, RLENGTH - 1)
+          devices = substr(devices, RSTART + RLENGTH)
+          if (!seen[gpu " " pod]++) print gpu, pod
+        }
+      }
+    }' | while read -r gpu pod; do
+    group=$(printf '%s\n' "$pod" | tr - _)
+    for folder in /sys/fs/cgroup/kubepods*/*pod"$pod"* /sys/fs/cgroup/kubepods*/*/*pod"$pod"* /sys/fs/cgroup/kubepods*/*pod"$group"* \
+      /sys/fs/cgroup/kubepods*/*/*pod"$group"* /sys/fs/cgroup/memory/kubepods*/*pod"$pod"* /sys/fs/cgroup/memory/kubepods*/*/*pod"$pod"* \
+      /sys/fs/cgroup/memory/kubepods*/*/*pod"$group"*; do
+      [ -d "$folder" ] || continue
+      printf '| %s %s\n' "$gpu" "$pod"
+      break
+    done
+  done
+}
+reserved
 
 smi=
 for program in nvidia-smi /usr/local/nvidia/bin/nvidia-smi /opt/nvidia/bin/nvidia-smi /usr/lib/wsl/lib/nvidia-smi; do

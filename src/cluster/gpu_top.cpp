@@ -31,6 +31,21 @@ TopProgram program_of(const facts::GpuProgram& program,
   return top;
 }
 
+/// The labels of the pods that have a GPU. Those without a name are omitted: it is asked for.
+std::vector<std::string> labels_of(const std::vector<std::string>& uids,
+                                   const std::map<std::string, facts::PodName, std::less<>>& pods) {
+  std::vector<std::string> labels;
+  for (const std::string& uid : uids)
+    if (pods.contains(uid)) {
+      facts::GpuProgram of_pod;
+      of_pod.pod_uid = uid;
+      labels.push_back(program_of(of_pod, pods).label());
+    }
+  std::ranges::sort(labels);
+  labels.erase(std::ranges::unique(labels).begin(), labels.end());
+  return labels;
+}
+
 using Value = std::optional<double> facts::GpuReading::*;
 
 Value value_of(TopSort by) {
@@ -76,6 +91,8 @@ void add(TopFrame& frame, const TopSource& source,
     gpu.host = source.host;
     gpu.reading = reading;
     gpu.reading.programs.clear();
+    gpu.reading.reserved.clear();
+    gpu.reserved = labels_of(reading.reserved, pods);
     gpu.programs_read = source.sample->programs_read;
     for (const facts::GpuProgram& program : reading.programs)
       gpu.programs.push_back(program_of(program, pods));

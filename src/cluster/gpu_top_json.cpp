@@ -63,6 +63,7 @@ Tree tree_of(const TopGpu& gpu) {
        {"memoryUsedMiB", tree_of(r.used_mib)},
        {"memoryTotalMiB", tree_of(r.total_mib)},
        {"temperatureC", tree_of(r.temperature)},
+       {"memoryTemperatureC", tree_of(r.memory_temperature)},
        {"powerW", tree_of(r.power)},
        {"powerLimitW", tree_of(r.power_limit)},
        {"smClockMHz", tree_of(r.sm_clock)},
@@ -72,6 +73,7 @@ Tree tree_of(const TopGpu& gpu) {
        {"fault", text_or_null(r.fault)},
        {"quarantine", tree_of(r.quarantine)},
        {"mig", instances},
+       {"reservedBy", Tree::list_of(gpu.reserved)},
        {"processes", gpu.programs_read ? programs : Tree()}});
 }
 
@@ -129,6 +131,7 @@ TopGpu gpu_of(const Tree& tree) {
   r.used_mib = number_at(tree, "memoryUsedMiB");
   r.total_mib = number_at(tree, "memoryTotalMiB");
   r.temperature = number_at(tree, "temperatureC");
+  r.memory_temperature = number_at(tree, "memoryTemperatureC");
   r.power = number_at(tree, "powerW");
   r.power_limit = number_at(tree, "powerLimitW");
   r.sm_clock = number_at(tree, "smClockMHz");
@@ -141,6 +144,8 @@ TopGpu gpu_of(const Tree& tree) {
   for (const Tree& item : list_at(tree, "mig"))
     r.instances.push_back({int_at(item, "index"), text_at(item, "profile"), text_at(item, "uuid"),
                            number_at(item, "memoryUsedMiB"), number_at(item, "memoryTotalMiB")});
+  for (const Tree& item : list_at(tree, "reservedBy"))
+    if (item.as_string()) gpu.reserved.push_back(item.as_string()->substr(0, 500));
   const Tree* processes = tree.find("processes");
   gpu.programs_read = processes && processes->is_list();
   for (const Tree& item : list_at(tree, "processes"))

@@ -46,8 +46,13 @@ std::string throttled(const facts::GpuReading& gpu) {
                                                            {"display_clock_setting", "display"},
                                                            {"hw_slowdown", "HW slowdown"}};
   std::vector<std::string> found;
-  for (const std::string& reason : facts::throttle_reasons(*gpu.clock_reasons))
-    found.push_back(words.at(reason));
+  for (const std::string& reason : facts::throttle_reasons(*gpu.clock_reasons)) {
+    // The driver also slows a GPU down if only its memory is too hot.
+    const bool is_memory = reason == "sw_thermal_slowdown" && gpu.memory_temperature && gpu.temperature &&
+                           *gpu.memory_temperature > *gpu.temperature;
+    found.push_back(words.at(reason) +
+                    (is_memory ? fmt::format(" (memory {:.0f}C)", *gpu.memory_temperature) : ""));
+  }
   return found.empty() ? "no" : base::join(found, ", ");
 }
 
@@ -83,7 +88,8 @@ std::string used_by(const TopGpu& gpu, Names names) {
     if (user.known) text += fmt::format(" {:.1f} GiB", user.mib / 1024);
     parts.push_back(std::move(text));
   }
-  const std::string named = parts.empty() ? "nobody" : base::join(parts, ", ");
+  std::string named = parts.empty() ? "nobody" : base::join(parts, ", ");
+  if (parts.empty() && !gpu.reserved.empty()) named = "idle, reserved by " + base::join(gpu.reserved, ", ");
   return gpu.reading.quarantine ? "in quarantine, " + named : named;
 }
 

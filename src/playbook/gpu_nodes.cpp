@@ -3,6 +3,8 @@
 #include "gpuadm/base/files.hpp"
 #include "gpuadm/base/text.hpp"
 
+#include "playbook/kubeadm.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -191,6 +193,52 @@ std::string name_of(const GpuLayout& layout) {
   if (layout.visible)
     parts.push_back("quarantine-" + base::sha256(base::join(*layout.visible, ",")).substr(0, 8));
   return base::join(parts, "-");
+}
+
+namespace {
+
+/// "nvidia.com/gpu=4", "nvidia.com/mig-1g.18gb=8,nvidia.com/mig-2g.35gb=4".
+std::string counts_of(const GpuLayout& layout, std::size_t gpus) {
+  const bool shared = layout.sharing.sharing != Sharing::exclusive;
+  const auto shares = gpus * static_cast<std::size_t>(shared ? layout.sharing.replicas : 1);
+  if (layout.mig.devices.empty()) return fmt::format("{}gpu={}", prefix, shares);
+  if (is_single_mig(layout))
+    return fmt::format("{}gpu={}", prefix, shares * static_cast<std::size_t>(instances(layout.mig)));
+  std::vector<std::string> counts;
+  for (const auto& [profile, count] : layout.mig.devices)
+    counts.push_back(fmt::format("{}mig-{}={}", prefix, base::replace_all(profile, "+", "."),
+                                 shares * static_cast<std::size_t>(count)));
+  return base::join(counts, ",");
+}
+
+std::string line_of(const Context& context) {
+  const spec::Cluster& cluster = context.cluster;
+  if (cluster.gpu.stack != spec::GpuStack::native || !has_gpu(context.facts)) return "";
+  const GpuLayout layout = layout_of(cluster, context.host, context.facts);
+  const std::string start = fmt::format("{} {} ", context.host.name, node_name(context));
+  switch (cluster.gpu.allocator) {
+    case spec::Allocator::device_plugin:
+      return fmt::format("{}{} {}\n", start, name_of(layout),
+                         counts_of(layout, facts::usable_gpus(context.facts.nvidia).size()));
+    case spec::Allocator::dra:
+      return fmt::format("{}dra:{} {}.nvidia.com\n", start, driver_root_name(context),
+                         layout.mig.devices.empty() ? "gpu" : "mig");
+    case spec::Allocator::none:
+      return "";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string gpu_nodes(const Context& context) {
+  if (!context.census) return line_of(context);
+  std::string text;
+  for (const spec::Host& host : context.cluster.hosts)
+    if (const auto facts = context.census->find(host.name); facts != context.census->end() && facts->second)
+      text += line_of({context.cluster, context.decisions, host, *facts->second, context.catalog,
+                       context.bundle, context.kubernetes, context.census});
+  return text;
 }
 
 std::string node_labels(const Context& context) {

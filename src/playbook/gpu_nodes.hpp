@@ -27,6 +27,10 @@ namespace playbook {
 /// The resources that the plugin advertises with a layout: "nvidia.com/gpu", "nvidia.com/mig-1g.18gb".
 [[nodiscard]] std::vector<std::string> resources_of(const spec::GpuLayout& layout);
 
+/// A line for each host with GPUs that the device plugin or the DRA driver offers: "HOST NODE LAYOUT
+/// RESOURCE=COUNT,…", with the shares of all GPUs that are not in quarantine, or "HOST NODE dra:ROOT CLASS".
+[[nodiscard]] std::string gpu_nodes(const Context& context);
+
 /// The labels of this host's node, one per line: "key=value" to set, "key-" to remove.
 [[nodiscard]] std::string node_labels(const Context& context);
 

@@ -180,12 +180,9 @@ std::string gpu_quarantine(const Context& c) {
   return lines;
 }
 
-/// The number of GPUs that the node advertises, with shares.
-std::string gpu_offered(const Context& c) {
-  const auto layout = layout_of(c.cluster, c.host, c.facts);
-  const auto usable = facts::usable_gpus(c.facts.nvidia).size();
-  const bool shared = layout.sharing.sharing != spec::Sharing::exclusive;
-  return std::to_string(usable * static_cast<std::size_t>(shared ? layout.sharing.replicas : 1));
+/// The hosts whose GPUs are waited for; empty: all. Set by commands that change the GPUs of some hosts.
+std::string gpu_hosts(const Context&) {
+  return {};
 }
 
 /// "off", or "on" and the profiles in order: the format of mig_now in prelude.sh.
@@ -243,7 +240,8 @@ constexpr VariableRow variable_table[] = {
     {"network_workload",
      [](const Context& c) { return std::string(spec::row_of(c.cluster.network.plugin).workload); }},
     {"flannel_ready_path", flannel_ready_path},
-    {"gpu_offered", gpu_offered},
+    {"gpu_hosts", gpu_hosts},
+    {"gpu_nodes", gpu_nodes},
     {"gpu_quarantine", gpu_quarantine},
     {"gpu_slots", gpu_slots},
     {"host_address", host_address},

@@ -68,14 +68,19 @@ Result<std::string> path_and_uid(const Tree& object) {
                      space.empty() ? "" : "/namespaces/" + space, resource_of(kind), name, uid);
 }
 
-std::vector<std::string> names_in(const std::string& output) {
+}  // namespace
+
+std::vector<std::string> object_names(std::string_view output) {
   std::vector<std::string> names;
-  for (const std::string_view line : base::lines(output))
-    if (!base::trim(line).empty()) names.push_back(base::printable(base::trim(line), 300));
+  for (const std::string_view line : base::lines(output)) {
+    const std::size_t slash = line.find('/');
+    const bool is_name = slash != 0 && slash < line.size() - 1 &&
+                         line.find_first_of(" \t\r") == std::string_view::npos &&
+                         line.find('/', slash + 1) == std::string_view::npos;
+    if (is_name) names.push_back(base::printable(line, 300));
+  }
   return names;
 }
-
-}  // namespace
 
 std::string list_of(const std::vector<Tree>& objects) {
   return base::json::write(Tree::map_of({{"apiVersion", "v1"}, {"kind", "List"}, {"items", Tree(objects)}}),
@@ -158,7 +163,7 @@ Result<std::vector<std::string>> ClusterClient::create(const std::string& space,
   transport::Command command = TRY(command_for("create the objects", "create",
                                                {{"space", space}, {"objects", list_of(objects)}}, *assets_));
   command.purpose = purpose;
-  return names_in(TRY(run(std::move(command))));
+  return object_names(TRY(run(std::move(command))));
 }
 
 Result<> ClusterClient::patch(const std::string& space, const std::string& object, const Tree& patch,
@@ -184,7 +189,7 @@ Result<std::vector<std::string>> ClusterClient::remove(const std::string& space,
                                                *assets_));
   command.timeout = timeout + std::chrono::seconds(20);
   command.purpose = transport::Purpose::clean_up;
-  return names_in(TRY(run(std::move(command))));
+  return object_names(TRY(run(std::move(command))));
 }
 
 Result<> ClusterClient::apply(const std::vector<Tree>& objects, transport::Purpose purpose) {

@@ -19,10 +19,13 @@ base::Instant next(base::Instant now, int times) {
 }  // namespace
 
 void PodNaming::note(const std::string& host, const facts::GpuSample& sample) {
-  for (const facts::GpuReading& gpu : sample.gpus)
-    for (const facts::GpuProgram& program : gpu.programs)
-      if (!program.pod_uid.empty() && asked_.size() < most_known)
-        asked_.try_emplace(program.pod_uid).first->second.host = host;
+  const auto note_uid = [&](const std::string& uid) {
+    if (!uid.empty() && asked_.size() < most_known) asked_.try_emplace(uid).first->second.host = host;
+  };
+  for (const facts::GpuReading& gpu : sample.gpus) {
+    for (const facts::GpuProgram& program : gpu.programs) note_uid(program.pod_uid);
+    for (const std::string& uid : gpu.reserved) note_uid(uid);
+  }
 }
 
 std::vector<std::string> PodNaming::for_node(const std::string& host, base::Instant now) const {

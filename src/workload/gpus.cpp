@@ -42,6 +42,7 @@ void add_plugin_offers(const facts::ClusterFacts& cluster, const facts::Node& no
     if (usage.all <= 0) continue;
     GpuOffer offer{node.name, resource, mig_profile_of(resource), 1, usage.all, usage.free(), {}};
     offer.shares = shares_of(node);
+    offer.time_sliced = label(node, "nvidia.com/gpu.sharing-strategy") == "time-slicing";
     for (const facts::GpuUse& use : usage.uses)
       offer.holders.push_back(fmt::format("{} ({})", use.holder, use.count));
     supply.offers.push_back(std::move(offer));
@@ -210,6 +211,17 @@ GpuSupply supply_of(const spec::Cluster& file) {
   if (file.gpu.allocator == spec::Allocator::dra) supply.claims = "v1";
   supply.runtime_class = "nvidia";
   return supply;
+}
+
+std::string note_of_share(const GpuSupply& supply, const GpuRequest& request) {
+  if (request.form != GpuRequest::Form::share) return {};
+  for (const GpuOffer& offer : supply.offers)
+    if (offer.time_sliced && suits(offer, request))
+      return fmt::format(
+          "{} of {} is by time-slicing, which does not limit memory: pods on the same GPU can run out of it "
+          "because of each other. MPS limits it: gpuadm gpu share {} mps:{}",
+          describe(request), base::printable(offer.node), base::printable(offer.node), request.parts);
+  return {};
 }
 
 Result<> check_fit(const GpuSupply& supply, const GpuRequest& request, int pods, Placement placement) {

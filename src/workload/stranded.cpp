@@ -33,9 +33,32 @@ std::string line_of(const WorkloadRow& row) {
   return fmt::format("{} {}/{}{}", row.kind, row.space, row.name, where.empty() ? "" : " (" + where + ")");
 }
 
+std::string line_of(const OtherGpuPod& pod) {
+  const std::string gpus = pod.gpus == 0   ? "devices by claims"
+                           : pod.gpus == 1 ? "1 GPU"
+                                           : fmt::format("{} GPUs", pod.gpus);
+  return fmt::format("pod {} ({}{})", pod.name, gpus, pod.node.empty() ? "" : " on " + pod.node);
+}
+
+/// "gpus", NAMESPACE/NAME, NODE, "PHASE", RESOURCE=COUNT…, separated by tabs.
+std::optional<OtherGpuPod> other_pod_in(std::string_view line) {
+  const auto cells = base::split(line, '\t');
+  if (cells.size() != 5 || cells[0] != "gpus" || cells[1].find('/') == std::string_view::npos)
+    return std::nullopt;
+  OtherGpuPod pod{base::printable(cells[1], 510), base::printable(cells[2], 253)};
+  for (const std::string_view word : base::words(cells[4])) {
+    const std::size_t equals = word.find('=');
+    if (equals == std::string_view::npos) continue;
+    if (word.starts_with("nvidia.com/")) pod.gpus += base::to_int(word.substr(equals + 1)).value_or(0);
+    pod.claims = pod.claims || word.starts_with("claim=");
+  }
+  if (pod.gpus <= 0 && !pod.claims) return std::nullopt;
+  return pod;
+}
+
 /// Reads the lines before the pods. The text after the line "pods"; nothing: there is no such line.
 std::optional<std::string_view> read_until_pods(std::string_view output, HostWorkloads& host) {
-  constexpr std::size_t most_lines_before = 64;
+  constexpr std::size_t most_lines_before = 50000;
   for (std::size_t count = 0; !output.empty() && count <= most_lines_before; ++count) {
     const std::size_t end = std::min(output.find('\n'), output.size());
     const std::string_view line = output.substr(0, end);
@@ -44,6 +67,7 @@ std::optional<std::string_view> read_until_pods(std::string_view output, HostWor
     if (line.starts_with("node ")) host.node = base::printable(base::trim(line.substr(5)), 253);
     if (line.starts_with("plane ")) host.planes.push_back(base::printable(base::trim(line.substr(6)), 253));
     if (line == "silent") host.silent = true;
+    if (auto other = other_pod_in(line)) host.others.push_back(std::move(*other));
   }
   return std::nullopt;
 }
@@ -87,6 +111,12 @@ std::vector<std::string> stranded(std::span<const HostWorkloads> hosts,
   for (const WorkloadRow& row : workload_rows(pods))
     // The pods of add-ons are started on other nodes, or end with the cluster as its system pods do.
     if (row.runs && row.kind != addon_kind) lines.push_back(line_of(row));
+  for (const HostWorkloads& host : hosts)
+    for (const Tree& pod : host.pods) seen.insert(name_with_namespace(pod));
+  for (const HostWorkloads& host : hosts)
+    for (const OtherGpuPod& pod : host.others)
+      if ((all || is_leaving(pod.node, leaving)) && seen.insert(pod.name).second)
+        lines.push_back(line_of(pod));
   return lines;
 }
 

@@ -75,3 +75,23 @@ TEST_CASE("a control plane that leaves lists the workloads of workers that canno
   CHECK_FALSE(
       strands(app::judge_workloads(std::vector{shown_by("cp", 0, none.c_str()), worker, not_a_node}, {})));
 }
+
+TEST_CASE("pods with GPUs that are not of a workload are named, too") {
+  const std::string others =
+      "gpus\tteam/mine\tgpu1\t\"Running\"\tcpu=4 nvidia.com/gpu=2 \n"
+      "gpus\tteam/mig\tgpu1\t\"Pending\"\tnvidia.com/mig-1g.18gb=1 \n"
+      "gpus\tteam/claims\tgpu1\t\"Running\"\tclaim=1 \n"
+      "gpus\tteam/waits\t\t\"Pending\"\tnvidia.com/gpu=1 \n"
+      "gpus\tteam/elsewhere\tgpu2\t\"Running\"\tnvidia.com/gpu=1 \n"
+      "gpus\tteam/none\tgpu1\t\"Running\"\tcpu=1 \ngpus\tjunk\n";
+  const std::string listed = "node cp\nplane cp\n" + others + "pods\n{\"items\":[]}\n";
+  const std::vector plane = {shown_by("cp", 0, listed.c_str())};
+  CHECK(app::judge_workloads(plane, {"gpu1"}).lines ==
+        RunningLines{"pod team/mine (2 GPUs on gpu1)", "pod team/mig (1 GPU on gpu1)",
+                     "pod team/claims (devices by claims on gpu1)"});
+  // With the only control plane, all of them end.
+  const auto whole = app::judge_workloads(plane, {});
+  CHECK(whole.lines.size() == 5);
+  CHECK(strands(whole));
+  CHECK(app::refuse_to_strand(whole, false).error().what.contains("pod team/waits (1 GPU)"));
+}

@@ -82,7 +82,8 @@ exits 3 step 'upgrade_kubectl() { echo "Unable to connect to the server" >&2; re
 uptime_seconds() { echo 10s >>ticks && echo "$(($(wc -l <ticks) * 10))"; }
 sleep() { :; }
 gpu_reset_is_cordoned'
-complains "the API server does not respond: Unable to connect to the server"
+complains "Unable to connect to the server"
+complains "the API server does not answer as expected"
 
 # The pods: those that have left are done, and a PodDisruptionBudget keeps one until the deadline.
 exits 0 step gpu_reset_is_evicted

@@ -36,12 +36,12 @@ on one cat /etc/cni/net.d/10-bridge.conflist | sed 's/10\.244\.[0-9]*\.0/10.244.
 awk '/^patches:/ { exit } /name: two/' login.yaml >line
 awk 'FNR == NR { two = $0; next } { print } /^hosts:/ { print two }' line adopted.yaml >both.yaml
 exits 0 gpuadm join two -f both.yaml --bundle "$bundle" -y --no-wait
-exits 1 gpuadm verify -f both.yaml --only network --allow-none
+exits 1 gpuadm verify -f both.yaml --only network
 says "one has no route to 10.244.99."
 on one ip route add 10.244.99.0/24 via "$(lab address two)"
 range=$(on one kubectl --kubeconfig /etc/kubernetes/admin.conf get node one -o 'jsonpath={.spec.podCIDR}')
 on two ip route add "$range" via "$(lab address one)"
-exits 0 gpuadm verify -f both.yaml --only network --allow-none
+exits 0 gpuadm verify -f both.yaml --only network
 on one 'kubectl --kubeconfig /etc/kubernetes/admin.conf wait --for=condition=Ready node/two --timeout=240s' >/dev/null || fail "two is not Ready"
 exits 0 gpuadm adopt -f login.yaml -o again.yaml
 grep -A7 'name: two' again.yaml | grep >/dev/null 'role: worker' || fail "the node that joined is not in the file"

@@ -4,14 +4,13 @@
 # doubles, so which GPU NVIDIA's plugin advertises is shown on real ones (docs/gpu-proof.md).
 . "$(dirname "$0")/common"
 
-a_host node --gpu h200x2
-exits 0 init -y --skip-phases gpu/toolkit,gpu/cdi,gpu/offered
+host_with_plugin node h200x2
+exits 0 init -y
 
 admin() { on node kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=20s "$@"; }
 gpu() { gpuadm gpu "$1" "${@:2}" -f cluster.yaml; }
-plugin() { # plugin COUNT: the double of the device plugin offers so many
-  local deadline=$((SECONDS + 240))
-  sed "s/COUNT/$1/" "$top/tests/lab/device-plugin/manifest.yaml" | on node 'kubectl --kubeconfig /etc/kubernetes/admin.conf apply -f -'
+offers() { # offers COUNT: the device plugin, at once or within SECONDS
+  local deadline=$((SECONDS + ${2:-0}))
   until [ "$(admin get node node -o "'jsonpath={.status.allocatable.nvidia\.com/gpu}'")" = "$1" ]; do
     [ "$SECONDS" -lt "$deadline" ] || fail "the node does not offer $1 GPUs"
     sleep 1
@@ -21,7 +20,6 @@ plugin() { # plugin COUNT: the double of the device plugin offers so many
 visible() {
   admin -n kube-system get daemonsets -l app.kubernetes.io/managed-by=gpuadm -o "'jsonpath={range .items[*]}{.spec.template.spec.containers[0].env[?(@.name==\"NVIDIA_VISIBLE_DEVICES\")].value}{end}'"
 }
-on node 'ctr -n k8s.io images import -' <"$(lab device-plugin)" >/dev/null
 uuid=$(on node nvidia-smi --query-gpu=uuid --format=csv,noheader | sed -n 2p)
 other=$(on node nvidia-smi --query-gpu=uuid --format=csv,noheader | sed -n 1p)
 [ -n "$uuid$other" ] || fail "there are no two GPUs"
@@ -33,9 +31,9 @@ complains "has no host named nowhere"
 exits 0 gpu quarantine node 1 --dry-run
 absent node /etc/gpuadm/quarantine || fail "a dry run wrote the list"
 
-# If the plugin never advertises what it should, the run says so. Here it does.
-plugin 1
+offers 2
 exits 0 gpu quarantine node "$uuid" -y --reason 'Xid 79, ticket 4711'
+offers 1
 on node cat /etc/gpuadm/quarantine >quarantine
 grep -q "^$uuid .*Xid 79, ticket 4711\$" quarantine || fail "the list is $(cat quarantine)"
 [ "$(visible)" = "$other" ] || fail "the DaemonSet has $(visible)"
@@ -50,6 +48,7 @@ admin label node node gpuadm.io/device-plugin=time-slicing-4 --overwrite >/dev/n
 exits 3 gpu release node 1 -y
 complains "the GPUs of node are set up for time-slicing-4, and cluster.yaml says exclusive"
 admin label node node "gpuadm.io/device-plugin=$layout" --overwrite >/dev/null
+offers 1 120
 
 exits 0 gpu list -o json
 jq -e --arg uuid "$uuid" '.gpus[] | select(.uuid == $uuid) | .health == "quarantined" and .allocatable == false and (.why | contains("ticket 4711"))' out >/dev/null ||
@@ -59,14 +58,14 @@ says "1 nvidia.com/gpu, for 1 GPU"
 gpuadm doctor -f cluster.yaml --only gpu.health --fail-on never >out 2>err || fail "doctor fails"
 says "GPU 1 (NVIDIA H200) is in quarantine: pods do not get it"
 
-plugin 2
 exits 0 gpu release node 1 -y
+offers 2
 absent node /etc/gpuadm/quarantine || fail "the list is left"
 [ "$(visible)" = all ] || fail "the DaemonSet has $(visible)"
 exits 0 gpu release node 1 -y
 says "nothing to do"
 
-plugin 1
 exits 0 gpu quarantine node 0 -y
+offers 1
 exits 0 gpuadm reset -f cluster.yaml -y
 absent node /etc/gpuadm || fail "reset left the list"

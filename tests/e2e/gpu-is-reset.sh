@@ -4,8 +4,8 @@
 # next run continues. The cluster, the pods and the kubelet's allocations are real; GPUs and device plugin are doubles: no GPU is reset.
 . "$(dirname "$0")/common"
 
-a_host node --gpu h200x2
-exits 0 init -y --skip-phases gpu/toolkit,gpu/cdi,gpu/offered
+host_with_plugin node h200x2
+exits 0 init -y
 
 admin() { on node kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=20s "$@"; }
 reset() { gpuadm gpu reset node "$@" -f cluster.yaml; }
@@ -21,10 +21,8 @@ mapfile -t uuids < <(on node nvidia-smi --query-gpu=uuid --format=csv,noheader)
 other=${uuids[0]} uuid=${uuids[1]}
 [ -n "$uuid$other" ] || fail "there are no two GPUs"
 
-# A device plugin that offers both GPUs by their UUIDs, a service that a reset must stop, and a pod on each GPU: a Deployment starts its
-# pods again. What the node was like when the reset began is recorded.
-on node 'ctr -n k8s.io images import -' <"$(lab device-plugin)" >/dev/null
-sed "s/\"COUNT\"/$other, $uuid/" "$top/tests/lab/device-plugin/manifest.yaml" | on node 'kubectl --kubeconfig /etc/kubernetes/admin.conf apply -f -'
+# A service that a reset must stop, and a pod on each GPU: a Deployment starts its pods again. What the node was like when the reset began is
+# recorded.
 on node bash -s <<'END'
 printf '[Service]\nExecStart=/bin/sleep infinity\n[Install]\nWantedBy=multi-user.target\n' >/etc/systemd/system/nvidia-dcgm.service
 systemctl enable --quiet --now nvidia-dcgm.service
@@ -38,9 +36,6 @@ cat >/run/nvidia-smi-double.hook <<'HOOK'
 HOOK
 chmod +x /run/nvidia-smi-double.hook
 END
-offered() { [ "$(admin get node node -o "'jsonpath={.status.allocatable.nvidia\.com/gpu}'")" = 2 ]; }
-for ((i = 0; i < 240; i++)); do ! offered || break; sleep 1; done
-offered || fail "the node does not offer 2 GPUs"
 deployment() { # deployment NAME
   printf '%s\n' 'apiVersion: apps/v1' 'kind: Deployment' "metadata: { name: $1 }" 'spec:' "  selector: { matchLabels: { app: $1 } }" '  template:' \
     "    metadata: { labels: { app: $1 } }" '    spec:' '      terminationGracePeriodSeconds: 1' \
@@ -156,5 +151,11 @@ on node "awk '/<gpu id=/ { gpu++ } gpu == 2 { sub(\"<display_active>Disabled\", 
 exits 3 reset 1 -y
 complains "drives a display"
 on node systemctl is-active --quiet nvidia-dcgm.service || fail "DCGM is stopped"
-exits 0 gpuadm reset -f cluster.yaml -y
+# Pods with GPUs that nobody created with gpuadm are listed, and are not ended without --force.
+exits 0 gpuadm workload list -f cluster.yaml
+grep -qE "^pod +default +$affected-.* 1 +node" out || fail "workload list does not name the pod"
+exits 3 gpuadm reset -f cluster.yaml -y
+complains "2 workloads would end: pod default/"
+complains "(1 GPU on node)"
+exits 0 gpuadm reset -f cluster.yaml -y --force
 on node systemctl is-active --quiet nvidia-dcgm.service || fail "gpuadm reset stopped DCGM"

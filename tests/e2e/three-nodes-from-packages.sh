@@ -26,7 +26,7 @@ has_a_cluster one 3
 for name in one two three; do
   on "$name" 'dpkg-query -W kubelet kubeadm' >out || fail "$name has no packages"
 done
-exits 0 gpuadm verify -f cluster.yaml --allow-none
+exits 0 gpuadm verify -f cluster.yaml
 [ "$(grep -c 'reaches pods on 2 other nodes' out)" = 3 ] || fail "not every node was tested"
 changes_nothing gpuadm apply -f cluster.yaml -y
 

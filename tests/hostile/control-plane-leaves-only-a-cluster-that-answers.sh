@@ -120,3 +120,33 @@ rm -f home/left home/left-etcd removed refusal calls
 leaves 0 refuse "$alone" reset_leave
 [ "$(cat removed)" = '{"ID":"185828541645115251"}' ] || fail "another member was removed: $(cat removed)"
 grep -q 'delete node one' calls || fail "the node was not deleted"
+
+# A 503 of etcd passes, and is asked again; a refusal that lasts ends the step, which says what is half done. A member that is not found any more
+# was removed by an attempt whose answer was lost.
+mkdir -p home/lock
+cat >bin/kubectl <<END
+#!/bin/sh
+case " \$* " in
+  *' get nodes '*) cat $place/nodes ;;
+  *' create --raw /v3/cluster/member/list '*) cat $place/members ;;
+  *' create --raw /v3/cluster/member/remove '*) cat >/dev/null && echo x >>$place/removals && [ "\$(wc -l <$place/removals)" -gt 2 ] || { cat $place/refusal >&2 && exit 1; } ;;
+  *) echo "\$*" >>$place/calls ;;
+esac
+END
+patient() { # patient CODE
+  rm -f home/left home/left-etcd calls
+  : >removals
+  leaves "$1" refuse "$alone" 'request_again=60 && reset_leave'
+}
+echo 'Error from server (ServiceUnavailable): the server is currently unable to handle the request' >refusal
+patient 0
+[ "$(wc -l <removals)" = 3 ] || fail "etcd was asked $(wc -l <removals) times"
+grep -q 'delete node one' calls || fail "the node was not deleted"
+echo 'etcdserver: re-configuration failed due to not enough started members' >refusal
+patient 3
+[ "$(wc -l <removals)" = 1 ] || fail "etcd was asked $(wc -l <removals) times"
+complains "the node one is drained and cordoned; it is still in the cluster with its etcd member"
+complains "kubectl uncordon one"
+echo 'Error from server: etcdserver: member not found' >refusal
+patient 0
+rm -r home/lock

@@ -68,7 +68,7 @@ TEST_CASE("upgrade --driver: rehearsed on the node, drained by the control plane
   CHECK(order(plan) ==
         "upgrade/rehearsal:gpu gpu\nupgrade/drain:gpu cp\nupgrade/driver:gpu gpu\n"
         "upgrade/labels:gpu gpu\nupgrade/cdi:gpu gpu\n"
-        "upgrade/return:gpu cp\nupgrade/offered:gpu gpu\n");
+        "upgrade/ready:gpu cp\nupgrade/offered:gpu cp\nupgrade/return:gpu cp\n");
   CHECK(action(plan, "gpu.driver.runs").effects.reboot);
   CHECK(!action(plan, "gpu.driver.runs").needs_reboot.empty());
   CHECK(action(plan, "gpu.driver.runs").variables.at("stack_targets") == "gpu driver x 580.95.05-1\n");
@@ -82,5 +82,5 @@ TEST_CASE("upgrade --runtime: the configuration is made for the runtime that is 
                                 "upgrade/cdi", "upgrade/offered"});
   CHECK(order(plan) ==
         "upgrade/drain:gpu cp\nupgrade/runtime:gpu gpu\nupgrade/runtime-config:gpu gpu\n"
-        "upgrade/runtime-verify:gpu gpu\nupgrade/return:gpu cp\n");
+        "upgrade/runtime-verify:gpu gpu\nupgrade/ready:gpu cp\nupgrade/return:gpu cp\n");
 }

@@ -128,7 +128,7 @@ TEST_CASE("GPUs in quarantine are kept from the device plugin by a DaemonSet of 
   CHECK(name.size() <= 63);
   CHECK(playbook::node_labels(sample.context()).contains("nvidia.com/gpu.count=1\n"));
   CHECK(playbook::node_labels(sample.context()).contains("gpuadm.io/device-plugin=" + name + "\n"));
-  CHECK(playbook::variable("gpu_offered", sample.context()) == "1");
+  CHECK(playbook::variable("gpu_nodes", sample.context()) == "one box " + name + " nvidia.com/gpu=1\n");
   CHECK(playbook::variable("gpu_quarantine", sample.context()) ==
         two + " 0000:00:07.0 2026-11-27T02:00:00Z Xid 79\n");
   nvidia.quarantine.front().by_taint = true;
@@ -162,7 +162,7 @@ TEST_CASE("GPUs in quarantine are kept from the device plugin by a DaemonSet of 
   nvidia.quarantine.push_back({one, "0000:00:06.0", "2026-11-27T02:00:00Z", ""});
   const auto none = playbook::layout_of(sample.cluster, sample.cluster.hosts.front(), sample.facts);
   CHECK(none.visible->empty());
-  CHECK(playbook::variable("gpu_offered", sample.context()) == "0");
+  CHECK(playbook::variable("gpu_nodes", sample.context())->ends_with(" nvidia.com/gpu=0\n"));
   CHECK(playbook::compose("device-plugin", sample.context())->front().content.contains("void"));
 }
 

@@ -176,3 +176,17 @@ TEST_CASE("GPUs that are allocated by claims need a claim template") {
       base::json::write(spec, 0) ==
       R"({"containers":[{"name":"a","resources":{"claims":[{"name":"gpus"}]}}],"resourceClaims":[{"name":"gpus","resourceClaimTemplateName":"anna"}]})");
 }
+
+TEST_CASE("a share by time-slicing is said not to limit memory, and one by MPS is not") {
+  facts::ClusterFacts facts = two_nodes();
+  facts.pods->clear();
+  facts.nodes->pop_back();
+  facts.nodes->front().labels = {{"nvidia.com/gpu.replicas", "2"},
+                                 {"nvidia.com/gpu.sharing-strategy", "time-slicing"}};
+  const std::string note = workload::note_of_share(*workload::supply_of(facts), request("1/2"));
+  CHECK(note.contains("1/2 of a GPU of gpu1 is by time-slicing, which does not limit memory"));
+  CHECK(note.contains("gpuadm gpu share gpu1 mps:2"));
+  CHECK(workload::note_of_share(*workload::supply_of(facts), request("1")).empty());
+  facts.nodes->front().labels["nvidia.com/gpu.sharing-strategy"] = "mps";
+  CHECK(workload::note_of_share(*workload::supply_of(facts), request("1/2")).empty());
+}

@@ -102,7 +102,6 @@ struct VerifyOptions {
   Common common;
   Hosts hosts;
   std::vector<std::string> only;  ///< names of links; empty: all
-  bool allow_none = false;        ///< a cluster without a GPU is not a failure
   Format format = Format::text;
 };
 /// Tests the pod network and DNS on every node, and the chain from the driver to a pod that computes on every

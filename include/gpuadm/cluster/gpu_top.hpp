@@ -31,6 +31,9 @@ struct TopGpu {
   facts::GpuReading reading;
   bool programs_read = false;
   std::vector<TopProgram> programs;
+  /// Pods to which the kubelet has allocated it, also if they do not use it: "notebook/anna",
+  /// "default/train-0".
+  std::vector<std::string> reserved;
 };
 
 /// A host without current readings, or with a GPU that has none.

@@ -35,14 +35,15 @@ struct GpuReading {
   bool mig = false;
   std::optional<double> utilization, memory_utilization;  ///< percent of time in which it was used
   std::optional<double> used_mib, total_mib;
-  std::optional<double> temperature;                     ///< °C
-  std::optional<double> power, power_limit;              ///< W
-  std::optional<double> sm_clock, sm_max, memory_clock;  ///< MHz
-  std::optional<std::uint64_t> clock_reasons;            ///< nvmlClocksEventReasons, a bit mask
+  std::optional<double> temperature, memory_temperature;  ///< °C
+  std::optional<double> power, power_limit;               ///< W
+  std::optional<double> sm_clock, sm_max, memory_clock;   ///< MHz
+  std::optional<std::uint64_t> clock_reasons;             ///< nvmlClocksEventReasons, a bit mask
   std::string fault;  ///< what nvidia-smi prints instead of values: "GPU requires reset"
   std::optional<QuarantinedGpu> quarantine;  ///< its entry, if it is in quarantine
   std::vector<MigInstance> instances;
   std::vector<GpuProgram> programs;
+  std::vector<std::string> reserved;  ///< UIDs of pods to which the kubelet has allocated it, or a share
 };
 
 /// The GPUs of a host at one time.

@@ -9,6 +9,7 @@
 
 #include <chrono>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace session {
@@ -33,6 +34,9 @@ struct ObjectQuery {
 /// kubeconfig of an administrator.
 [[nodiscard]] Result<transport::Command> objects_command(const ObjectQuery& query,
                                                          const assets::Store& assets);
+/// The names among what kubectl printed with `-o name`: only lines KIND/NAME. It also prints sentences there,
+/// such as "No resources found" after a deletion that matched nothing.
+[[nodiscard]] std::vector<std::string> object_names(std::string_view output);
 /// Objects as the JSON of one List, as kubectl reads them.
 [[nodiscard]] std::string list_of(const std::vector<base::Tree>& objects);
 /// The objects in its output; `source`: for errors, "cp1: kubectl get pods".

@@ -56,6 +56,7 @@ struct GpuOffer {
   int shares = 1;        ///< pods for each GPU; a unit of the resource is one share
   long long all = 0, free = 0;
   std::vector<std::string> holders;  ///< pods, "default/anna-0 (2)"
+  bool time_sliced = false;          ///< shares by time-slicing, which does not limit their memory
 };
 
 /// What a cluster has to offer.
@@ -73,6 +74,9 @@ struct GpuSupply {
 [[nodiscard]] Result<GpuSupply> supply_of(const facts::ClusterFacts& cluster);
 /// What objects depend on, of a cluster that is created from this file and was not read: no offers.
 [[nodiscard]] GpuSupply supply_of(const spec::Cluster& file);
+
+/// What to know of a share by time-slicing when a pod with it is created; empty: nothing.
+[[nodiscard]] std::string note_of_share(const GpuSupply& supply, const GpuRequest& request);
 
 /// Whether pods with this request fit now, `pods` of them. Fault::blocked with the numbers: what is needed,
 /// what each node has and who holds it. `spread`: at most one on a node.

@@ -182,7 +182,8 @@ plan::Choice choice_of(const UpgradeOptions& options, const checks::Upgrade& upg
   for (auto& hosts : checks::upgrade_order(cluster, options.max_unavailable)) {
     std::vector<std::string> nodes;
     for (const std::string& host : hosts) nodes.push_back(checks::node_of(upgrade, host)->name);
-    choice.batches.push_back({std::move(hosts), {{"each_nodes", base::join(nodes, " ")}}});
+    base::Variables given{{"each_nodes", base::join(nodes, " ")}, {"gpu_hosts", base::join(hosts, " ")}};
+    choice.batches.push_back({std::move(hosts), std::move(given)});
   }
   return choice;
 }

@@ -16,7 +16,8 @@ namespace {
 /// The plan without steps for other hosts: labels and MIG are the host's, manifests the control plane's.
 void keep_host(plan::Plan& plan, const std::string& host) {
   for (plan::Stage& stage : plan.stages)
-    if (stage.name != "gpu/device-plugin" && stage.name != "gpu/runtime-class" && stage.name != "gpu/taint")
+    if (stage.name != "gpu/device-plugin" && stage.name != "gpu/runtime-class" && stage.name != "gpu/taint" &&
+        stage.name != "gpu/offered")
       std::erase_if(stage.walks, [&](const plan::Walk& walk) { return walk.host != host; });
 }
 
@@ -118,6 +119,7 @@ Result<Outcome> change_gpus_of(const std::string& host, const spec::Cluster& clu
                                Format format, Io& io) {
   plan::Choice choice;
   choice.given = given;
+  choice.given["gpu_hosts"] = host;
   // The census as it is, changed in place.
   const auto plan_of = [&](facts::Census census) -> Result<plan::Plan> {
     if (adjust) adjust(census);

@@ -164,10 +164,13 @@ Result<plan::Plan> make_plan(const spec::Cluster& cluster, const facts::Census& 
   std::vector<std::string> pods;
   for (const facts::Pod* pod : holders.pods) pods.push_back(pod->full());
   plan::Choice choice;
-  choice.given = {
-      {"reset_node", target.node},           {"reset_pods", base::join(pods, " ")},
-      {"gpu_uuid", target.gpu.uuid},         {"gpu_slot", target.gpu.bus_id},
-      {"gpu_device", device_of(target.gpu)}, {"drain_timeout", std::to_string(options.drain_timeout)}};
+  choice.given = {{"reset_node", target.node},
+                  {"reset_pods", base::join(pods, " ")},
+                  {"gpu_uuid", target.gpu.uuid},
+                  {"gpu_slot", target.gpu.bus_id},
+                  {"gpu_device", device_of(target.gpu)},
+                  {"drain_timeout", std::to_string(options.drain_timeout)},
+                  {"gpu_hosts", target.host}};
   choice.batches = {{{target.host}, {}}};
   if (options.what == GpuReset::cancel) choice.phases = {"reset/start", "reset/labels", "reset/return"};
   return plan::make(cluster, {}, census, library, nullptr, choice);

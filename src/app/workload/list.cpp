@@ -34,7 +34,12 @@ Result<Outcome> workload_list(const WorkloadListOptions& options, Io& io) {
   const auto objects = TRY(cluster->client().get({.kinds = workload::workload_kinds(),
                                                   .space = options.space,
                                                   .selector = workload::selector_of(options.kind)}));
-  const std::vector<WorkloadRow> rows = workload::workload_rows(objects);
+  std::vector<WorkloadRow> rows = workload::workload_rows(objects);
+  if (options.kind.empty()) {
+    const facts::ClusterFacts view = TRY(cluster->client().read_nodes_and_pods());
+    for (WorkloadRow& row : workload::other_gpu_rows(view, objects))
+      if (options.space.empty() || row.space == options.space) rows.push_back(std::move(row));
+  }
   if (options.format == Format::json)
     io.out(base::json::write(workload::to_tree(rows)) + "\n");
   else if (rows.empty())

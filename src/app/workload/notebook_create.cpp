@@ -124,6 +124,8 @@ Result<Outcome> notebook_create(const NotebookCreateOptions& options, Io& io) {
   if (options.yaml) return print(plan, token, io);
   TRY(check_notebook(plan, options.hosts, *cluster));
   if (!plan.note.empty()) io.err(plan.note + "\n");
+  if (const std::string note = workload::note_of_share(plan.supply, plan.notebook.gpus); !note.empty())
+    io.err(note + "\n");
   const std::string node = TRY(create(plan, token, options, *cluster, io));
   io.out(result_of(plan, node));
   const std::string& name = plan.notebook.name;

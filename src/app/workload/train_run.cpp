@@ -182,6 +182,11 @@ Result<Outcome> train_run(const TrainRunOptions& options, Io& io) {
   show(view.findings, io);
   if (io.err_style.verbosity != report::Verbosity::quiet) show_all_reduce(view.findings, io.err);
   if (blocked) return Outcome::blocked;
+  for (const workload::Role& role : job.roles)
+    if (const std::string note = workload::note_of_share(view.supply, role.gpus); !note.empty()) {
+      show(std::vector{note}, io);
+      break;
+    }
   const bool claims = !view.supply.claims.empty();
   const TrainVolume volume = TRY(create_train_volume(plan, job.space, *opened->client, io));
   const auto checked = check_folders(request.hosts, job, *opened, io);

@@ -19,7 +19,7 @@ std::string remedy_for(const facts::Pod& pod) {
   if (why == "CrashLoopBackOff") return "kubectl logs --previous " + where;
   if (why == "OOMKilled") return "raise the memory limit of " + pod.full();
   if (why == "Evicted") return "free the node's disk or memory; kubectl delete pod " + where;
-  return "kubectl describe pod " + where;
+  return "gpuadm explain pod " + pod.full();
 }
 
 /// The newest event of a pod, "FailedCreatePodSandBox: …"; a back-off event only if there is no other.

@@ -34,6 +34,16 @@ constexpr std::array heats = std::to_array<Heat>({
     {"temperature/memory_temp", "temperature/gpu_temp_max_mem_threshold", "memory", 0},
 });
 
+/// " (GPU 57 C, memory 96 C)": the limit that is near can be that of either.
+std::string temperatures_of(const Gpu& gpu) {
+  const auto core = number(gpu, "temperature/gpu_temp"), memory = number(gpu, "temperature/memory_temp");
+  if (!core && !memory) return {};
+  const auto text = [](const std::optional<double>& value) {
+    return value ? fmt::format("{:.0f} C", *value) : std::string("unknown");
+  };
+  return fmt::format(" (GPU {}, memory {})", text(core), text(memory));
+}
+
 void temperature(const Subject& s, Verdicts& out) {
   if (!lists_gpus(s, out)) return;
   report_unread(s, out, {"temperature/gpu_temp", "temperature/gpu_temp_tlimit", "temperature/memory_temp"});
@@ -48,7 +58,7 @@ void temperature(const Subject& s, Verdicts& out) {
       if (margin < heat.margin)
         out.fail(Severity::warning, fmt::format("{} is too hot", name_of(gpu)),
                  heat.limit ? fmt::format("{}: {:.0f} C, limit {:.0f} C", heat.name, *value, *limit)
-                            : fmt::format("{}: {:.0f} C", heat.name, *value),
+                            : fmt::format("{}: {:.0f} C{}", heat.name, *value, temperatures_of(gpu)),
                  "check fans, dust and the air temperature; nvidia-smi -q -d TEMPERATURE shows all readings");
     }
   if (!any && out.silent()) out.skip("the GPUs do not report it");

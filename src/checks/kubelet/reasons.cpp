@@ -225,7 +225,8 @@ void containers_run(const Subject&, const PodStates& states, Verdicts& out) {
         fmt::format("{} cannot be started: {}",
                     error.container.empty() ? "the pod " + error.pod : "the container " + error.container,
                     last_clause(error.message)),
-        error.pod + ": " + error.message, "kubectl describe pod, or: journalctl -u kubelet -n 50");
+        error.pod + ": " + error.message,
+        "gpuadm explain pod " + error.pod + ", or: journalctl -u kubelet -n 50");
   }
   for (const std::string& line : states.kubelet_log)
     if (contains(line, "process manifest file") || contains(line, "process config file"))

@@ -101,6 +101,14 @@ void add_claim_holders(const facts::PodView& view, const Node& node, std::vector
     }
 }
 
+/// The owner of that kind and name.
+const facts::PodOwner* owner_named(const Context& context, std::string_view kind, std::string_view name) {
+  if (!context.view.owners) return nullptr;
+  for (const facts::PodOwner& one : *context.view.owners)
+    if (one.kind == kind && one.name == name) return &one;
+  return nullptr;
+}
+
 }  // namespace
 
 PodLink beyond_every_node(const Context& context, const std::string& resource, double requested,
@@ -145,6 +153,29 @@ std::vector<GpuHolder> holders(const facts::PodView& view, const facts::PodObjec
     add_claim_holders(view, node, found);
   }
   return found;
+}
+
+std::optional<PodLink> update_waits_for_itself(const Context& context, const std::string& resource,
+                                               const std::string& what, std::vector<std::string> seen) {
+  const facts::PodOwner* set = context.pod.owner_kind == "ReplicaSet"
+                                   ? owner_named(context, "ReplicaSet", context.pod.owner)
+                                   : nullptr;
+  if (!set || set->owner_kind != "Deployment") return std::nullopt;
+  for (const GpuHolder& holder : holders(context.view, context.pod)) {
+    if (holder.resource != resource || holder.space != context.pod.space) continue;
+    for (const facts::PodOwner& other : *context.view.owners)
+      if (other.kind == "ReplicaSet" && other.owner_kind == "Deployment" && other.owner == set->owner &&
+          other.name != set->name && holder.pod.starts_with(other.name + "-"))
+        return broken(
+            "scheduled", "update-waits-for-itself",
+            fmt::format("{}: the rolling update of Deployment {} waits for the GPU that its old pod {} holds",
+                        what, set->owner, holder.pod),
+            std::move(seen),
+            fmt::format("use strategy: Recreate: kubectl -n {} patch deployment {} --type merge -p "
+                        R"('{{"spec":{{"strategy":{{"type":"Recreate","rollingUpdate":null}}}}}}')",
+                        context.pod.space, set->owner));
+  }
+  return std::nullopt;
 }
 
 }  // namespace cluster::pod

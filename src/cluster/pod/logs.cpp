@@ -35,11 +35,11 @@ constexpr std::array<Pattern, 13> log_patterns = {
        "CUDA error: out of memory", "CUBLAS_STATUS_ALLOC_FAILED", "CUDA_ERROR_OUT_OF_MEMORY"},
       "gpu-out-of-memory",
       "the GPU's memory is too small for the program in container {container}",
-      "reduce the batch size, or use a whole GPU instead of a share"},
+      "{less_gpu_memory}"},
      {{"OOM when allocating tensor", "failed to allocate memory on device"},
       "gpu-out-of-memory",
       "the GPU's memory is too small for the program in container {container}",
-      "reduce the batch size, or use a whole GPU instead of a share"},
+      "{less_gpu_memory}"},
      {{"no CUDA-capable device", "CUDA_ERROR_NO_DEVICE", "cudaErrorNoDevice", "No CUDA GPUs are available",
        "Found no NVIDIA driver", "Failed to initialize NVML"},
       "no-cuda-device",
@@ -123,6 +123,21 @@ LogReason reason_in_log(const facts::ContainerObject& container) {
     for (const std::string& line : lines | std::views::reverse)
       if (match({&pattern, 1}, line)) return {&pattern, brief(line, 200)};
   return {};
+}
+
+std::string less_gpu_memory(const Context& context) {
+  bool is_share = false;
+  for (const auto& [resource, amount] : context.pod.requests)
+    is_share = is_share || resource.starts_with("nvidia.com/mig-") || resource == "nvidia.com/gpu.shared";
+  if (context.view.cluster.nodes)
+    for (const facts::Node& node : *context.view.cluster.nodes) {
+      const auto replicas = node.labels.find("nvidia.com/gpu.replicas");
+      is_share = is_share || (node.name == context.pod.node && replicas != node.labels.end() &&
+                              base::to_int(replicas->second).value_or(1) > 1);
+    }
+  return is_share
+             ? "reduce the batch size, or use a whole GPU instead of a share"
+             : "reduce the batch size, or use a GPU with more memory or several GPUs: the pod has whole GPUs";
 }
 
 std::string shared_memory(const facts::PodObject& pod, const facts::ContainerObject& container) {

@@ -17,6 +17,8 @@ struct LogReason {
 /// Shared memory, GPU and disk problems in the log; the last line that matches counts.
 [[nodiscard]] LogReason reason_in_log(const facts::ContainerObject& container);
 
+/// What to do if the memory of the pod's GPUs is too small: it may have a share of one.
+[[nodiscard]] std::string less_gpu_memory(const Context& context);
 /// "64 MiB, the default of container runtimes", or the size of the volume at /dev/shm.
 [[nodiscard]] std::string shared_memory(const facts::PodObject& pod, const facts::ContainerObject& container);
 

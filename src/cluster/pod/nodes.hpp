@@ -52,4 +52,11 @@ struct NodeFit {
 /// A PersistentVolumeClaim or ResourceClaim that the pod waits for; nothing: there is none.
 [[nodiscard]] std::optional<PodLink> waits_for_claim(const Context& context);
 
+/// A rolling update of the pod's Deployment that waits for itself: a pod of an earlier ReplicaSet has the
+/// GPUs. `what`: what is requested and free.
+[[nodiscard]] std::optional<PodLink> update_waits_for_itself(const Context& context,
+                                                             const std::string& resource,
+                                                             const std::string& what,
+                                                             std::vector<std::string> seen);
+
 }  // namespace cluster::pod

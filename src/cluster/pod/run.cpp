@@ -122,6 +122,7 @@ PodLink ended_badly(const Context& context, const ContainerObject& container, co
   if (ended.reason == "OOMKilled") return out_of_memory(context, container, std::move(seen));
   Words words = words_of(context, &container);
   words["shm"] = shared_memory(context.pod, container);
+  words["less_gpu_memory"] = less_gpu_memory(context);
   if (LogReason found = reason_in_log(container); found.pattern) {
     seen.push_back("log: " + found.line);
     PodLink link = broken("run", *found.pattern, words, std::move(seen));

@@ -162,8 +162,10 @@ PodLink resource_in_use(const Context& context, const std::vector<NodeFit>& node
   seen.push_back(scheduler_says(context));
   const std::string what = fmt::format("{} requested, {}", amount_is(first.requested, resource),
                                        free_text(context, nodes, resource));
-  if (is_gpu(resource))
+  if (is_gpu(resource)) {
+    if (auto link = update_waits_for_itself(context, resource, what, seen)) return std::move(*link);
     return broken("scheduled", "gpus-in-use", what, seen, free_gpus(context, nodes, resource));
+  }
   const bool is_known = resource == "cpu" || resource == "memory" || resource == "ephemeral-storage";
   return broken("scheduled", is_known ? "insufficient-" + resource : "insufficient-resource", what, seen,
                 fmt::format("request less {}, or delete pods on {}", resource, node.name));

@@ -86,6 +86,7 @@ constexpr std::pair<std::string_view, Member> columns[] = {
     {"memory.used", &GpuReading::used_mib},
     {"memory.total", &GpuReading::total_mib},
     {"temperature.gpu", &GpuReading::temperature},
+    {"temperature.memory", &GpuReading::memory_temperature},
     {"power.draw", &GpuReading::power},
     {"enforced.power.limit", &GpuReading::power_limit},
     {"clocks.current.sm", &GpuReading::sm_clock},
@@ -222,6 +223,17 @@ void read_quarantine(const Part& part, GpuSample& sample) {
   }
 }
 
+/// "UUID POD-UID" of each pod that has a GPU.
+void read_reserved(const Part& part, GpuSample& sample) {
+  constexpr std::size_t most_pods = 64, longest = 40;
+  for (const std::string_view line : part.lines) {
+    const auto words = base::words(line);
+    if (words.size() != 2 || words[1].size() > longest) continue;
+    const auto gpu = std::ranges::find(sample.gpus, words[0], &GpuReading::uuid);
+    if (gpu != sample.gpus.end() && gpu->reserved.size() < most_pods) gpu->reserved.emplace_back(words[1]);
+  }
+}
+
 }  // namespace
 
 base::Result<GpuSample> parse_gpu_sample(std::string_view output) {
@@ -260,6 +272,7 @@ base::Result<GpuSample> parse_gpu_sample(std::string_view output) {
     sample.failure = "nvidia-smi does not support the fields: " + sample.failure;
   if (const Part* programs = parts.find("programs")) read_programs(*programs, sample);
   if (const Part* list = parts.find("quarantine")) read_quarantine(*list, sample);
+  if (const Part* list = parts.find("reserved")) read_reserved(*list, sample);
   if (const Part* list = parts.find("mig")) read_instances(*list, parts.find("mig-memory"), sample);
   return sample;
 }

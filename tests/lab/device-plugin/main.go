@@ -4,6 +4,10 @@
 //	device-plugin RESOURCE COUNT|ID...
 //
 // NVIDIA's plugin names devices by the UUIDs of their GPUs.
+//
+// Without arguments it reads what gpuadm's DaemonSets give NVIDIA's plugin: replicas in $CONFIG_FILE, GPUs in NVIDIA_VISIBLE_DEVICES; for
+// "all" those that the double of NVIDIA's runtime names in DOUBLE_GPUS, or one. It registers $delay after its start: NVIDIA's needed up to 37 s
+// on an H200. Under the names mps-control-daemon and sh it is the MPS control daemon, which does nothing here. MIG is not known to it.
 package main
 
 import (
@@ -13,14 +17,19 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
+	"strings"
 	"time"
 
 	"google.golang.org/grpc"
 	api "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
 )
 
-const deadline = 30 * time.Second
+const (
+	deadline = 30 * time.Second
+	delay    = 15 * time.Second
+)
 
 type plugin struct{ devices []*api.Device }
 
@@ -69,11 +78,72 @@ func register(resource, socket string) error {
 	return err
 }
 
-func main() {
-	if len(os.Args) < 3 {
-		log.Fatal("usage: device-plugin RESOURCE COUNT|ID...")
+// asNvidias returns the ids of the devices that NVIDIA's plugin would advertise with its configuration.
+func asNvidias() []string {
+	visible := os.Getenv("NVIDIA_VISIBLE_DEVICES")
+	if visible == "void" {
+		return nil
 	}
-	ids := os.Args[2:]
+	gpus := strings.Split(visible, ",")
+	if visible == "" || visible == "all" {
+		gpus = []string{"GPU-double-0"}
+		if named := os.Getenv("DOUBLE_GPUS"); named != "" {
+			gpus = strings.Split(named, ",")
+		}
+	}
+	config, err := os.ReadFile(os.Getenv("CONFIG_FILE"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	shared := regexp.MustCompile(`(?m)^ *(?:- )?replicas: *([0-9]+)`).FindSubmatch(config)
+	if shared == nil {
+		return gpus
+	}
+	replicas, _ := strconv.Atoi(string(shared[1]))
+	var ids []string
+	for _, gpu := range gpus {
+		for i := 0; i < replicas; i++ {
+			ids = append(ids, fmt.Sprintf("%s::%d", gpu, i))
+		}
+	}
+	return ids
+}
+
+// asMps is the control daemon, or its program that mounts its shared memory.
+func asMps() {
+	if len(os.Args) > 1 && os.Args[1] == "mount-shm" {
+		if err := os.MkdirAll("/mps/shm", 0755); err != nil {
+			log.Fatal(err)
+		}
+		return
+	}
+	select {}
+}
+
+func main() {
+	switch filepath.Base(os.Args[0]) {
+	case "mps-control-daemon", "sh":
+		asMps()
+		return
+	}
+	resource := "nvidia.com/gpu"
+	var ids []string
+	switch {
+	case len(os.Args) == 1:
+		ids = asNvidias()
+		time.Sleep(delay)
+	case os.Args[1] == "--version":
+		fmt.Println("a double of NVIDIA's device plugin")
+		return
+	case len(os.Args) == 2:
+		log.Fatal("usage: device-plugin RESOURCE COUNT|ID...")
+	default:
+		resource, ids = os.Args[1], os.Args[2:]
+	}
+	if len(ids) == 0 {
+		log.Print("no devices")
+		select {}
+	}
 	if count, err := strconv.Atoi(ids[0]); err == nil {
 		ids = nil
 		for i := 0; i < count; i++ {
@@ -95,9 +165,9 @@ func main() {
 	server := grpc.NewServer()
 	api.RegisterDevicePluginServer(server, plugin{devices})
 	go func() { log.Fatal(server.Serve(listener)) }()
-	if err := register(os.Args[1], socket); err != nil {
+	if err := register(resource, socket); err != nil {
 		log.Fatal(err)
 	}
-	log.Printf("registered %d devices of %s", len(devices), os.Args[1])
+	log.Printf("registered %d devices of %s", len(devices), resource)
 	select {}
 }
