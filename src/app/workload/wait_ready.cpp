@@ -81,7 +81,7 @@ Result<std::string> wait_ready(ReachedCluster& cluster, const AwaitedPod& awaite
     return ReadyProgress{start.stage == PodStart::Stage::ready, start.outlook, line_of(start)};
   };
   const auto not_ready = [&](Fault fault) {
-    const cluster::PodName name{awaited.space, start.pod.empty() ? awaited.name : start.pod};
+    const kube::PodName name{awaited.space, start.pod.empty() ? awaited.name : start.pod};
     const auto reason = reason_of(cluster.spec(), name, cluster.client());
     std::string what = reason ? reason->what : start.why;
     if (fault == Fault::timeout) what = workload::describe(start) + (what.empty() ? "" : ": " + what);

@@ -1,4 +1,4 @@
-#include "cluster/pod/logs.hpp"
+#include "kube/pod/logs.hpp"
 
 #include "gpuadm/base/text.hpp"
 
@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <ranges>
 
-namespace cluster::pod {
+namespace kube::pod {
 
 namespace {
 
@@ -84,8 +84,7 @@ constexpr std::array<int, 6> program_xids = {13, 31, 43, 45, 68, 69};
 constexpr double tolerance = 30;
 
 /// The Xids while the container ran, with their times.
-std::vector<std::pair<facts::Xid, double>> xids_during(const facts::Facts& host,
-                                                       const facts::ContainerState& ended,
+std::vector<std::pair<facts::Xid, double>> xids_during(const facts::Facts& host, const ContainerState& ended,
                                                        std::optional<double> started) {
   std::vector<std::pair<facts::Xid, double>> found;
   if (!host.kernel.uptime || !host.clock.probe_begin || !ended.finished) return found;
@@ -106,18 +105,18 @@ std::string driver_text(const facts::Facts& host, const std::string& node) {
 
 }  // namespace
 
-const std::vector<std::string>& failed_log(const facts::ContainerObject& container) {
+const std::vector<std::string>& failed_log(const Container& container) {
   const bool restarted = container.state.kind != "terminated" && !container.previous_log.empty();
   return restarted ? container.previous_log : container.log;
 }
 
-std::string last_line(const facts::ContainerObject& container) {
+std::string last_line(const Container& container) {
   for (const std::string& line : failed_log(container) | std::views::reverse)
     if (!base::trim(line).empty()) return brief(line, 160);
   return {};
 }
 
-LogReason reason_in_log(const facts::ContainerObject& container) {
+LogReason reason_in_log(const Container& container) {
   const auto& lines = failed_log(container);
   for (const Pattern& pattern : log_patterns)
     for (const std::string& line : lines | std::views::reverse)
@@ -125,10 +124,10 @@ LogReason reason_in_log(const facts::ContainerObject& container) {
   return {};
 }
 
-std::string shared_memory(const facts::PodObject& pod, const facts::ContainerObject& container) {
-  for (const facts::ContainerMount& mount : container.mounts) {
+std::string shared_memory(const Pod& pod, const Container& container) {
+  for (const ContainerMount& mount : container.mounts) {
     if (mount.path != "/dev/shm" && mount.path != "/dev/shm/") continue;
-    for (const facts::PodVolume& volume : pod.volumes) {
+    for (const PodVolume& volume : pod.volumes) {
       if (volume.name != mount.volume) continue;
       if (volume.limit) return base::human_bytes(static_cast<unsigned long long>(*volume.limit));
       return volume.type == "Memory" ? "no limit of its own, only the pod's memory limit"
@@ -146,8 +145,8 @@ bool is_about_gpus(std::string_view reason) {
   return std::ranges::find(reasons, reason) != reasons.end();
 }
 
-void add_host_facts(const Context& context, const facts::ContainerObject& container, PodLink& link) {
-  const facts::ContainerState* ended = ending(container);
+void add_host_facts(const Context& context, const Container& container, PodLink& link) {
+  const ContainerState* ended = ending(container);
   if (!context.host || !ended) return;
   const facts::Facts& host = *context.host;
   link.seen.push_back(driver_text(host, context.pod.node));
@@ -166,4 +165,4 @@ void add_host_facts(const Context& context, const facts::ContainerObject& contai
   }
 }
 
-}  // namespace cluster::pod
+}  // namespace kube::pod

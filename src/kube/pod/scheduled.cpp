@@ -1,6 +1,6 @@
 #include "gpuadm/base/text.hpp"
 
-#include "cluster/pod/nodes.hpp"
+#include "kube/pod/nodes.hpp"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include <cmath>
 #include <map>
 
-namespace cluster::pod {
+namespace kube::pod {
 
 namespace {
 
@@ -250,7 +250,7 @@ PodLink by_scheduler(const Context& context) {
                   {}, "remove spec.schedulerName, or install that scheduler");
   std::vector<std::string> seen;
   if (context.view.uses)
-    for (const facts::PodUse& use : *context.view.uses)
+    for (const PodUse& use : *context.view.uses)
       if (use.space == "kube-system" && use.name.starts_with("kube-scheduler"))
         seen.push_back(fmt::format("pod {}: {}", use.name,
                                    use.ready == "True"   ? "ready"
@@ -295,4 +295,4 @@ PodLink scheduled(const Context& context) {
   return nodes.front().misfits.empty() ? by_scheduler(context) : obstacle_link(context, nodes);
 }
 
-}  // namespace cluster::pod
+}  // namespace kube::pod

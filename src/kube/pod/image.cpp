@@ -1,12 +1,12 @@
 #include "gpuadm/base/text.hpp"
 
-#include "cluster/pod/patterns.hpp"
+#include "kube/pod/patterns.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-namespace cluster::pod {
+namespace kube::pod {
 
 namespace {
 
@@ -85,9 +85,9 @@ std::string arch_of(const Context& context) {
 }
 
 /// The registry's answer: of the state, or of the latest event about this image.
-std::string failure_of(const Context& context, const facts::ContainerObject& container) {
+std::string failure_of(const Context& context, const Container& container) {
   std::string found;
-  for (const facts::PodEvent* event : context.events)
+  for (const PodEvent* event : context.events)
     if (event->reason == "Failed" && mentions(event->message, "pull image") &&
         mentions(event->message, container.image))
       found = event->message;
@@ -97,7 +97,7 @@ std::string failure_of(const Context& context, const facts::ContainerObject& con
   return found;
 }
 
-PodLink pull_failed(const Context& context, const facts::ContainerObject& container) {
+PodLink pull_failed(const Context& context, const Container& container) {
   Words words = words_of(context, &container);
   words["registry"] = registry_of(container.image);
   words["arch"] = arch_of(context);
@@ -118,7 +118,7 @@ PodLink pull_failed(const Context& context, const facts::ContainerObject& contai
 }  // namespace
 
 PodLink image(const Context& context) {
-  for (const facts::ContainerObject& container : context.pod.containers)
+  for (const Container& container : context.pod.containers)
     if (container.state.kind == "waiting" &&
         std::ranges::find(waiting_reasons, container.state.reason) != waiting_reasons.end())
       return pull_failed(context, container);
@@ -136,4 +136,4 @@ PodLink image(const Context& context) {
   return passed("image", "no image pull failed");
 }
 
-}  // namespace cluster::pod
+}  // namespace kube::pod

@@ -2,8 +2,7 @@
 
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/text.hpp"
-
-#include "facts/sections/sections.hpp"
+#include "gpuadm/facts/sections.hpp"
 
 #include <map>
 #include <optional>

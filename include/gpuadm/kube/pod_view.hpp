@@ -1,10 +1,10 @@
 #pragma once
 
-#include "gpuadm/facts/pod_object.hpp"
+#include "gpuadm/kube/pod.hpp"
 
 /// What a control plane reports of one pod, or of the pods of a workload or controller, and of everything
 /// that they depend on; without judgment.
-namespace facts {
+namespace kube {
 
 /// A pod of any namespace, with what it occupies.
 struct PodUse {
@@ -51,15 +51,15 @@ struct PodView {
   std::vector<PodTarget>
       targets;        ///< the objects with that name or label; several namespaces: it is ambiguous
   std::string space;  ///< the namespace of the target; empty: none was selected
-  std::optional<std::vector<PodObject>> pods;
+  std::optional<std::vector<Pod>> pods;
   std::optional<std::vector<PodOwner>> owners;
   std::optional<std::vector<PodEvent>> events;  ///< of the namespace, the oldest first
   std::optional<std::vector<PodVolumeObject>> volumes;
   std::optional<std::vector<PodClaim>> claims;
-  ClusterFacts cluster;
+  facts::ClusterFacts cluster;
 };
 
 /// Parses the output of playbooks/cluster.sh with purpose=pod (docs/reference/cluster.md), like parse().
 [[nodiscard]] base::Result<PodView> parse_pod_view(std::string_view output);
 
-}  // namespace facts
+}  // namespace kube

@@ -1,16 +1,14 @@
 #include "gpuadm/base/text.hpp"
 
-#include "cluster/pod/patterns.hpp"
+#include "kube/pod/patterns.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-namespace cluster::pod {
+namespace kube::pod {
 
 namespace {
-
-using facts::PodOwner;
 
 constexpr std::array<Pattern, 13> patterns = {
     {{{"exceeded quota"},
@@ -86,15 +84,15 @@ Words words_in(const std::string& message, const std::string& space) {
   return words;
 }
 
-bool is_of(const PodOwner& owner, const facts::PodTarget& target) {
+bool is_of(const PodOwner& owner, const PodTarget& target) {
   return target.what == "workload" ? owner.workload == target.name
                                    : owner.kind == target.kind && owner.name == target.name;
 }
 
-const facts::PodEvent* failed_create(const facts::PodView& view, const std::vector<const PodOwner*>& owners) {
-  const facts::PodEvent* found = nullptr;
+const PodEvent* failed_create(const PodView& view, const std::vector<const PodOwner*>& owners) {
+  const PodEvent* found = nullptr;
   if (view.events)
-    for (const facts::PodEvent& event : *view.events)
+    for (const PodEvent& event : *view.events)
       if ((event.reason == "FailedCreate" || event.reason == "ReplicaSetCreateError") &&
           std::ranges::any_of(owners, [&](const PodOwner* owner) {
             return owner->kind == event.kind && owner->name == event.name;
@@ -112,7 +110,7 @@ PodLink refused(const std::string& message, const std::string& space, std::vecto
 }
 
 /// States of controllers that want no pods, or no further ones.
-std::optional<PodLink> by_state(const PodOwner& owner, const facts::PodTarget& target) {
+std::optional<PodLink> by_state(const PodOwner& owner, const PodTarget& target) {
   const std::string name = base::lower(owner.kind) + "/" + owner.name;
   const auto condition = [&](const char* type) {
     const auto place = owner.conditions.find(type);
@@ -143,7 +141,7 @@ std::optional<PodLink> by_state(const PodOwner& owner, const facts::PodTarget& t
 
 }  // namespace
 
-std::vector<const PodOwner*> owners_of(const facts::PodView& view, const facts::PodTarget& target) {
+std::vector<const PodOwner*> owners_of(const PodView& view, const PodTarget& target) {
   std::vector<const PodOwner*> found;
   if (!view.owners) return found;
   for (const PodOwner& owner : *view.owners)
@@ -157,7 +155,7 @@ std::vector<const PodOwner*> owners_of(const facts::PodView& view, const facts::
   return found;
 }
 
-PodLink created(const facts::PodView& view, const facts::PodTarget& target) {
+PodLink created(const PodView& view, const PodTarget& target) {
   if (!view.owners) return pending("created", "the controllers of the namespace could not be read");
   const auto owners = owners_of(view, target);
   if (const auto* event = failed_create(view, owners))
@@ -166,7 +164,7 @@ PodLink created(const facts::PodView& view, const facts::PodTarget& target) {
     if (auto link = by_state(*owner, target)) return std::move(*link);
   std::vector<std::string> seen;
   if (view.uses)
-    for (const facts::PodUse& use : *view.uses)
+    for (const PodUse& use : *view.uses)
       if (use.space == "kube-system" && use.name.starts_with("kube-controller-manager") &&
           use.ready != "True")
         seen.push_back(fmt::format("pod {} is not ready", use.name));
@@ -177,4 +175,4 @@ PodLink created(const facts::PodView& view, const facts::PodTarget& target) {
   return pending("created", "no pod was created yet");
 }
 
-}  // namespace cluster::pod
+}  // namespace kube::pod

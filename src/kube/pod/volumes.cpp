@@ -1,12 +1,12 @@
 #include "gpuadm/base/text.hpp"
 
-#include "cluster/pod/patterns.hpp"
+#include "kube/pod/patterns.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-namespace cluster::pod {
+namespace kube::pod {
 
 namespace {
 
@@ -63,9 +63,9 @@ constexpr std::array<Pattern, 12> mount_patterns = {
       "gpuadm exec {node} -- dmesg"}}};
 
 /// The latest event that names the failing operation; without one the latest that only reports that it waits.
-const facts::PodEvent* mount_event(const Context& context) {
-  const facts::PodEvent *found = nullptr, *general = nullptr;
-  for (const facts::PodEvent* event : context.events) {
+const PodEvent* mount_event(const Context& context) {
+  const PodEvent *found = nullptr, *general = nullptr;
+  for (const PodEvent* event : context.events) {
     if (event->reason != "FailedMount" && event->reason != "FailedAttachVolume" &&
         event->reason != "FailedMapVolume")
       continue;
@@ -75,38 +75,38 @@ const facts::PodEvent* mount_event(const Context& context) {
 }
 
 /// The volume that a message is about: for volume "data" : …, unmounted volumes=[data], ….
-const facts::PodVolume* volume_in(const Context& context, const std::string& message) {
+const PodVolume* volume_in(const Context& context, const std::string& message) {
   std::string name = between(message, "for volume \"", "\"");
   if (name.empty()) {
     name = between(message, "unmounted volumes=[", "]");
     name = name.substr(0, name.find_first_of(", "));
   }
-  for (const facts::PodVolume& volume : context.pod.volumes)
+  for (const PodVolume& volume : context.pod.volumes)
     if (volume.name == name) return &volume;
   // The volume is named after its PersistentVolume.
   if (context.view.claims)
-    for (const facts::PodClaim& claim : *context.view.claims)
+    for (const PodClaim& claim : *context.view.claims)
       if (claim.volume == name)
-        for (const facts::PodVolume& volume : context.pod.volumes)
+        for (const PodVolume& volume : context.pod.volumes)
           if (volume.kind == "persistentVolumeClaim" && volume.source == claim.name) return &volume;
   return nullptr;
 }
 
-const facts::PodVolumeObject* object_of(const Context& context, const facts::PodVolume& volume) {
+const PodVolumeObject* object_of(const Context& context, const PodVolume& volume) {
   if (volume.kind != "persistentVolumeClaim" || !context.view.volumes) return nullptr;
   const auto place = std::ranges::find(*context.view.volumes, context.pod.space + "/" + volume.source,
-                                       &facts::PodVolumeObject::claim);
+                                       &PodVolumeObject::claim);
   return place == context.view.volumes->end() ? nullptr : &*place;
 }
 
 Words mount_words(const Context& context, const std::string& message) {
   Words words = words_of(context, nullptr);
-  const facts::PodVolume* volume = volume_in(context, message);
+  const PodVolume* volume = volume_in(context, message);
   words["volume"] = volume ? volume->name : "of the pod";
   words["kind"] = volume ? volume->kind : "the volume";
   words["source"] = volume ? volume->source : "the volume";
   if (volume)
-    if (const facts::PodVolumeObject* object = object_of(context, *volume)) {
+    if (const PodVolumeObject* object = object_of(context, *volume)) {
       words["source"] = !object->nfs.empty()    ? object->nfs
                         : !object->path.empty() ? object->path
                                                 : object->name;
@@ -159,7 +159,7 @@ constexpr std::array<Pattern, 8> sandbox_patterns = {
 }  // namespace
 
 PodLink volumes(const Context& context) {
-  const facts::PodEvent* event = mount_event(context);
+  const PodEvent* event = mount_event(context);
   if (has_started(context.pod) || !event) return passed("volumes", "no volume failed");
   // A sandbox is created after the volumes were mounted.
   if (const auto* later = latest(context, {"FailedCreatePodSandBox", "Pulling", "Pulled"});
@@ -173,7 +173,7 @@ PodLink volumes(const Context& context) {
 }
 
 PodLink sandbox(const Context& context) {
-  const facts::PodEvent* event =
+  const PodEvent* event =
       latest(context, {"FailedCreatePodSandBox", "NetworkNotReady", "FailedCreatePodContainer"});
   if (has_started(context.pod) || !event) return passed("sandbox", "no sandbox failed");
   if (const auto* later = latest(context, {"Pulling", "Pulled", "Created", "Started"});
@@ -187,4 +187,4 @@ PodLink sandbox(const Context& context) {
                 {evidence(*event, context.view)}, fill("gpuadm logs kubelet {node}", words));
 }
 
-}  // namespace cluster::pod
+}  // namespace kube::pod

@@ -1,18 +1,21 @@
-#include "gpuadm/facts/pod_view.hpp"
+#include "gpuadm/kube/pod_view.hpp"
 
 #include "gpuadm/base/redact.hpp"
 #include "gpuadm/base/time.hpp"
-
-#include "facts/kubernetes/quantity.hpp"
-#include "facts/text/table.hpp"
+#include "gpuadm/facts/table.hpp"
+#include "gpuadm/kube/quantity.hpp"
 
 #include <algorithm>
 
-namespace facts {
+namespace kube {
 
 namespace {
 
 using base::Tree;
+using facts::Row;
+using facts::Section;
+using facts::Sections;
+using facts::table;
 
 /// Maps that kubectl prints next to each other: {…} {…}
 std::vector<Amounts> amounts_in(const std::string& text) {
@@ -114,8 +117,8 @@ void read_pods(const Sections& sections, PodView& view) {
     return lines;
   };
   for (const Tree& item : items->items()) {
-    PodObject pod = read_pod_object(item);
-    for (ContainerObject& container : pod.containers) {
+    Pod pod = read_pod(item);
+    for (Container& container : pod.containers) {
       container.log = lines_of("log/" + pod.name + "/" + container.name);
       container.previous_log = lines_of("previous-log/" + pod.name + "/" + container.name);
     }
@@ -127,7 +130,7 @@ void read_pods(const Sections& sections, PodView& view) {
 
 base::Result<PodView> parse_pod_view(std::string_view output) {
   PodView view;
-  view.cluster = TRY(parse_cluster(output));
+  view.cluster = TRY(facts::parse_cluster(output));
   const Sections sections = TRY(Sections::split(output));
   view.space = sections.first("pod-space").value_or("");
   view.uses = table<PodUse>(sections, "pod-uses", read_use);
@@ -146,4 +149,4 @@ base::Result<PodView> parse_pod_view(std::string_view output) {
   return view;
 }
 
-}  // namespace facts
+}  // namespace kube

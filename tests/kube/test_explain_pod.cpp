@@ -1,7 +1,7 @@
 #include "gpuadm/base/files.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/yaml.hpp"
-#include "gpuadm/cluster/pod_explanation.hpp"
+#include "gpuadm/kube/explanation.hpp"
 
 #include "case_text.hpp"
 
@@ -52,21 +52,21 @@ std::string completed(const std::string& input) {
   return text;
 }
 
-facts::PodView view_of(const std::string& name) {
-  auto view = facts::parse_pod_view(completed(case_text(fs::path(pod_cases) / name / "input")));
+kube::PodView view_of(const std::string& name) {
+  auto view = kube::parse_pod_view(completed(case_text(fs::path(pod_cases) / name / "input")));
   REQUIRE_MESSAGE(view.has_value(), view.error().what);
   return std::move(*view);
 }
 
-cluster::PodExplanation explained(const std::string& name, const std::string& asked,
-                                  const cluster::NodeFacts& hosts = {}) {
-  const auto explanation = cluster::explain(view_of(name), *cluster::parse_pod_name(asked), hosts);
+kube::PodExplanation explained(const std::string& name, const std::string& asked,
+                               const kube::NodeFacts& hosts = {}) {
+  const auto explanation = kube::explain(view_of(name), *kube::parse_pod_name(asked), hosts);
   REQUIRE_MESSAGE(explanation.has_value(), explanation.error().what);
   return *explanation;
 }
 
-Tree expected_of(const std::string& asked, const cluster::PodExplanation& explanation) {
-  const cluster::PodLink* first = explanation.first();
+Tree expected_of(const std::string& asked, const kube::PodExplanation& explanation) {
+  const kube::PodLink* first = explanation.first();
   Tree tree = Tree::map_of({{"asked", asked}, {"says", explanation.headline()}});
   if (!first) return tree;
   tree.set("link", first->link);
@@ -88,7 +88,7 @@ TEST_CASE("explain pod: the first broken link of every case is named, with evide
     const auto expected = base::yaml::read(case_text(entry.path() / "expected.yaml"), name);
     REQUIRE(expected.has_value());
     const std::string asked = expected->find("asked")->text();
-    const cluster::PodExplanation explanation = explained(name, asked);
+    const kube::PodExplanation explanation = explained(name, asked);
     const Tree got = expected_of(asked, explanation);
     if (std::getenv("GPUADM_REWRITE_CASES"))
       REQUIRE(base::write_file(entry.path() / "expected.yaml", base::yaml::write(got), 0644));
@@ -96,9 +96,9 @@ TEST_CASE("explain pod: the first broken link of every case is named, with evide
       CHECK(base::yaml::write(got) == case_text(entry.path() / "expected.yaml"));
     if (const auto* first = explanation.first()) {
       reasons.insert(first->reason);
-      if (first->state == cluster::LinkState::broken) CHECK_MESSAGE(!first->fix.empty(), first->what);
+      if (first->state == kube::LinkState::broken) CHECK_MESSAGE(!first->fix.empty(), first->what);
     }
-    const std::string text = cluster::to_text(explanation, 100);
+    const std::string text = kube::to_text(explanation, 100);
     CHECK_MESSAGE(!std::regex_search(text, std::regex("\\{[a-z_]+\\}")), text);
     CHECK(std::ranges::count(text, '\n') <= 24);
   }
@@ -108,25 +108,25 @@ TEST_CASE("explain pod: the first broken link of every case is named, with evide
 TEST_CASE("explain pod: links after the broken one are not evaluated") {
   const auto explanation = explained("gpus-in-use", "team/trainer");
   REQUIRE(explanation.links.size() == 10);
-  CHECK(explanation.links[0].state == cluster::LinkState::passed);
-  CHECK(explanation.links[1].state == cluster::LinkState::broken);
+  CHECK(explanation.links[0].state == kube::LinkState::passed);
+  CHECK(explanation.links[1].state == kube::LinkState::broken);
   for (std::size_t i = 2; i < explanation.links.size(); ++i)
     CHECK(explanation.links[i].what == "not reached");
 }
 
 TEST_CASE("explain pod: the text begins with the reason, and ends with the last log lines") {
-  const std::string text = cluster::to_text(explained("exit-code", "team/trainer"), 0);
+  const std::string text = kube::to_text(explained("exit-code", "team/trainer"), 0);
   CHECK(text.starts_with("CrashLoopBackOff: container main ended with exit code 1: ModuleNotFoundError"));
   CHECK(text.find("last log lines of container main before its restart:\n    Traceback") !=
         std::string::npos);
 }
 
 TEST_CASE("explain pod: a name that does not exist is answered with the nearest") {
-  facts::PodView view = view_of("gpus-in-use");
+  kube::PodView view = view_of("gpus-in-use");
   view.targets.clear();
   view.space.clear();
   const auto message = [&](const char* name) {
-    const auto result = cluster::explain(view, *cluster::parse_pod_name(name));
+    const auto result = kube::explain(view, *kube::parse_pod_name(name));
     REQUIRE(!result.has_value());
     CHECK(result.error().fault == base::Fault::usage);
     return result.error().what + " / " + result.error().hint;
@@ -140,10 +140,10 @@ TEST_CASE("explain pod: a name that does not exist is answered with the nearest"
 }
 
 TEST_CASE("explain pod: a name in several namespaces is not guessed") {
-  facts::PodView view = view_of("running");
+  kube::PodView view = view_of("running");
   view.space.clear();
   view.targets = {{"pod", "Pod", "a", "x"}, {"pod", "Pod", "b", "x"}};
-  const auto result = cluster::explain(view, {"", "x"});
+  const auto result = kube::explain(view, {"", "x"});
   REQUIRE(!result.has_value());
   CHECK(result.error().hint == "specify one of a/x, b/x");
 }
@@ -151,10 +151,10 @@ TEST_CASE("explain pod: a name in several namespaces is not guessed") {
 TEST_CASE("explain pod: names are validated before they are sent") {
   for (const char* name : {"", "/", "a/", "/b", "A", "a b", "a;b", "a/b/c", "-a", "../x", "a_b", "$(id)"}) {
     CAPTURE(name);
-    CHECK(!cluster::parse_pod_name(name));
+    CHECK(!kube::parse_pod_name(name));
   }
-  CHECK(cluster::parse_pod_name("team/trainer-0")->space == "team");
-  CHECK(cluster::parse_pod_name("trainer.x")->space.empty());
+  CHECK(kube::parse_pod_name("team/trainer-0")->space == "team");
+  CHECK(kube::parse_pod_name("trainer.x")->space.empty());
 }
 
 TEST_CASE("explain pod: an Xid of the hardware while the container ran replaces a CUDA error") {
@@ -164,7 +164,7 @@ TEST_CASE("explain pod: an Xid of the hardware while the container ran replaces 
   host.nvidia.driver = facts::Driver{"580.95.05", true, "13.0", {}};
   host.nvidia.xids = {{9700, "0000:2a:00.0", 79, "GPU has fallen off the bus."}};
   const auto plain = explained("gpu-out-of-memory", "team/trainer");
-  CHECK(cluster::node_to_inspect(plain) == "gpu1");
+  CHECK(kube::node_to_inspect(plain) == "gpu1");
   const auto with = explained("gpu-out-of-memory", "team/trainer", {{"gpu1", &host}});
   REQUIRE(with.first());
   CHECK(with.first()->reason == "xid");
@@ -183,16 +183,16 @@ TEST_CASE("explain pod: an Xid of the hardware while the container ran replaces 
 TEST_CASE("explain pod: any truncation of the output is an error or an explanation, and never a crash") {
   const std::string text = completed(case_text(fs::path(pod_cases) / "gpus-in-use" / "input"));
   for (std::size_t size = 0; size < text.size(); size += 97) {
-    const auto view = facts::parse_pod_view(text.substr(0, size) + "\n=== end\n");
-    if (view) (void)cluster::explain(*view, {"team", "trainer"});
+    const auto view = kube::parse_pod_view(text.substr(0, size) + "\n=== end\n");
+    if (view) (void)kube::explain(*view, {"team", "trainer"});
   }
 }
 
 TEST_CASE("quantities and times in the notation of Kubernetes") {
-  CHECK(*facts::parse_quantity("500m") == doctest::Approx(0.5));
-  CHECK(*facts::parse_quantity("2Gi") == 2147483648.0);
-  CHECK(*facts::parse_quantity("1k") == 1000);
-  CHECK(!facts::parse_quantity(""));
-  CHECK(!facts::parse_quantity("many"));
-  CHECK(!facts::parse_quantity("-1"));
+  CHECK(*kube::parse_quantity("500m") == doctest::Approx(0.5));
+  CHECK(*kube::parse_quantity("2Gi") == 2147483648.0);
+  CHECK(*kube::parse_quantity("1k") == 1000);
+  CHECK(!kube::parse_quantity(""));
+  CHECK(!kube::parse_quantity("many"));
+  CHECK(!kube::parse_quantity("-1"));
 }

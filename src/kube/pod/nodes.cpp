@@ -1,4 +1,4 @@
-#include "cluster/pod/nodes.hpp"
+#include "kube/pod/nodes.hpp"
 
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/facts/control_plane.hpp"
@@ -7,12 +7,11 @@
 
 #include <algorithm>
 
-namespace cluster::pod {
+namespace kube::pod {
 
 namespace {
 
 using facts::Node;
-using facts::NodeRequirement;
 using facts::Taint;
 
 bool matches(const NodeRequirement& requirement, const Node& node) {
@@ -33,7 +32,7 @@ bool matches(const NodeRequirement& requirement, const Node& node) {
                                 : number.value_or(0) < bound.value_or(0);
 }
 
-bool tolerates(const facts::PodObject& pod, const Taint& taint) {
+bool tolerates(const Pod& pod, const Taint& taint) {
   return std::ranges::any_of(pod.tolerations, [&](const facts::Toleration& one) {
     if (!one.effect.empty() && one.effect != taint.effect) return false;
     if (one.key.empty()) return one.op == "Exists";
@@ -71,14 +70,14 @@ void add_taints(const Context& context, const Node& node, std::vector<Misfit>& f
 /// The node affinity of the volumes behind the pod's claims.
 void add_volumes(const Context& context, const Node& node, std::vector<Misfit>& found) {
   if (!context.view.volumes) return;
-  for (const facts::PodVolume& volume : context.pod.volumes) {
+  for (const PodVolume& volume : context.pod.volumes) {
     if (volume.kind != "persistentVolumeClaim") continue;
-    for (const facts::PodVolumeObject& object : *context.view.volumes)
+    for (const PodVolumeObject& object : *context.view.volumes)
       if (object.claim == context.pod.space + "/" + volume.source && object.has_node_terms &&
-          !cluster::pod::matches(object.node_terms, node))
+          !kube::pod::matches(object.node_terms, node))
         found.push_back({Obstacle::volume,
                          fmt::format("volume {} of claim {} is only on nodes with {}", object.name,
-                                     volume.source, cluster::pod::text_of(object.node_terms)),
+                                     volume.source, kube::pod::text_of(object.node_terms)),
                          {},
                          0,
                          0});
@@ -87,16 +86,16 @@ void add_volumes(const Context& context, const Node& node, std::vector<Misfit>& 
 
 }  // namespace
 
-bool matches(const std::vector<facts::NodeTerm>& terms, const Node& node) {
-  return std::ranges::any_of(terms, [&](const facts::NodeTerm& term) {
+bool matches(const std::vector<NodeTerm>& terms, const Node& node) {
+  return std::ranges::any_of(terms, [&](const NodeTerm& term) {
     return !term.empty() &&
            std::ranges::all_of(term, [&](const NodeRequirement& one) { return matches(one, node); });
   });
 }
 
-std::string text_of(const std::vector<facts::NodeTerm>& terms) {
+std::string text_of(const std::vector<NodeTerm>& terms) {
   std::vector<std::string> any;
-  for (const facts::NodeTerm& term : terms) {
+  for (const NodeTerm& term : terms) {
     std::vector<std::string> all;
     for (const NodeRequirement& one : term)
       all.push_back(one.op == "In" && one.values.size() == 1 ? one.key + "=" + one.values.front()
@@ -108,17 +107,17 @@ std::string text_of(const std::vector<facts::NodeTerm>& terms) {
   return base::join(any, ", or ");
 }
 
-double capacity(const facts::PodView& view, const Node& node, const std::string& resource) {
+double capacity(const PodView& view, const Node& node, const std::string& resource) {
   if (const auto place = node.allocatable.find(resource); place != node.allocatable.end())
-    return facts::parse_quantity(place->second).value_or(0) * (resource == "cpu" ? 1000 : 1);
+    return parse_quantity(place->second).value_or(0) * (resource == "cpu" ? 1000 : 1);
   if (resource != "nvidia.com/gpu") return 0;
   return static_cast<double>(facts::gpu_devices(view.cluster, node.name).size());
 }
 
-double used(const facts::PodView& view, const Node& node, const std::string& resource) {
+double used(const PodView& view, const Node& node, const std::string& resource) {
   double sum = 0;
   if (!view.uses) return sum;
-  for (const facts::PodUse& use : *view.uses) {
+  for (const PodUse& use : *view.uses) {
     if (use.node != node.name || !use.is_active()) continue;
     if (resource == "pods") ++sum;
     if (const auto place = use.requests.find(resource); place != use.requests.end()) sum += place->second;
@@ -156,4 +155,4 @@ std::vector<Misfit> misfits(const Context& context, const Node& node) {
   return found;
 }
 
-}  // namespace cluster::pod
+}  // namespace kube::pod

@@ -1,11 +1,11 @@
-#include "facts/kubernetes/quantity.hpp"
+#include "gpuadm/kube/quantity.hpp"
 
 #include "gpuadm/base/text.hpp"
 
 #include <array>
 #include <cmath>
 
-namespace facts {
+namespace kube {
 
 std::optional<double> parse_quantity(std::string_view text) {
   static constexpr std::array<std::pair<std::string_view, double>, 15> units = {
@@ -44,4 +44,4 @@ Amounts amounts_of(const base::Tree& resources) {
   return amounts;
 }
 
-}  // namespace facts
+}  // namespace kube

@@ -3,14 +3,14 @@
 #include "gpuadm/report/columns.hpp"
 #include "gpuadm/report/wrap.hpp"
 
-#include "cluster/pod/context.hpp"
-#include "cluster/pod/logs.hpp"
+#include "kube/pod/context.hpp"
+#include "kube/pod/logs.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-namespace cluster {
+namespace kube {
 
 namespace {
 
@@ -166,4 +166,4 @@ Tree to_tree(const PodExplanation& explanation) {
                        {"otherPods", others}});
 }
 
-}  // namespace cluster
+}  // namespace kube

@@ -1,15 +1,14 @@
-#include "gpuadm/facts/pod_object.hpp"
+#include "gpuadm/kube/pod.hpp"
 
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/time.hpp"
-
-#include "facts/kubernetes/quantity.hpp"
+#include "gpuadm/kube/quantity.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-namespace facts {
+namespace kube {
 
 namespace {
 
@@ -79,7 +78,7 @@ std::vector<std::string> read_configurations(const Tree& container) {
   return found;
 }
 
-void read_status(const Tree& statuses, ContainerObject& container) {
+void read_status(const Tree& statuses, Container& container) {
   for (const Tree& status : statuses.items()) {
     if (text_at(status, {"name"}) != container.name) continue;
     container.has_status = true;
@@ -90,10 +89,10 @@ void read_status(const Tree& statuses, ContainerObject& container) {
   }
 }
 
-void read_containers(const Tree& pod, PodObject& read) {
+void read_containers(const Tree& pod, Pod& read) {
   const auto add = [&](const char* list, const char* statuses, bool is_init) {
     for (const Tree& one : tree_at(pod, {"spec", list}).items()) {
-      ContainerObject container;
+      Container container;
       container.name = text_at(one, {"name"});
       container.image = text_at(one, {"image"});
       container.is_init = is_init;
@@ -161,9 +160,9 @@ std::vector<std::string> read_resource_claims(const Tree& pod) {
 
 /// The scheduler counts the sum of the containers and sidecars, or the largest init container if that is
 /// more.
-Amounts requests_of(const PodObject& pod, const Tree& overhead) {
+Amounts requests_of(const Pod& pod, const Tree& overhead) {
   Amounts sum, most;
-  for (const ContainerObject& container : pod.containers) {
+  for (const Container& container : pod.containers) {
     for (const auto& [resource, amount] : container.requests) {
       if (!container.is_init || container.restarts_always)
         sum[resource] += amount;
@@ -193,8 +192,8 @@ std::vector<NodeTerm> read_node_terms(const Tree& terms) {
   return read;
 }
 
-PodObject read_pod_object(const Tree& pod) {
-  PodObject read;
+Pod read_pod(const Tree& pod) {
+  Pod read;
   read.space = text_at(pod, {"metadata", "namespace"});
   read.name = text_at(pod, {"metadata", "name"});
   read.labels = texts(tree_at(pod, {"metadata", "labels"}));
@@ -239,4 +238,4 @@ PodObject read_pod_object(const Tree& pod) {
   return read;
 }
 
-}  // namespace facts
+}  // namespace kube

@@ -1,4 +1,4 @@
-#include "cluster/pod/context.hpp"
+#include "kube/pod/context.hpp"
 
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/time.hpp"
@@ -8,12 +8,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace cluster::pod {
-
-using facts::ContainerObject;
-using facts::ContainerState;
-using facts::PodEvent;
-using facts::PodObject;
+namespace kube::pod {
 
 PodLink passed(std::string link, std::string what) {
   return {std::move(link), LinkState::passed, {}, std::move(what), {}, {}};
@@ -37,7 +32,7 @@ const PodEvent* latest(const Context& context, std::initializer_list<std::string
   return found;
 }
 
-std::string evidence(const PodEvent& event, const facts::PodView& view) {
+std::string evidence(const PodEvent& event, const PodView& view) {
   std::string text = fmt::format("{}: {}", event.reason, brief(event.message));
   if (event.count > 1 && event.last)
     return fmt::format("{} ({} times, last at {})", text, event.count,
@@ -46,39 +41,39 @@ std::string evidence(const PodEvent& event, const facts::PodView& view) {
   return text;
 }
 
-bool has_started(const PodObject& pod) {
-  return std::ranges::any_of(pod.containers, [](const ContainerObject& container) {
+bool has_started(const Pod& pod) {
+  return std::ranges::any_of(pod.containers, [](const Container& container) {
     return container.state.kind == "running" || container.state.kind == "terminated" ||
            container.last.kind == "terminated" || container.restarts > 0;
   });
 }
 
-const ContainerObject* culprit(const PodObject& pod) {
-  const auto failed = [](const ContainerObject& one) {
+const Container* culprit(const Pod& pod) {
+  const auto failed = [](const Container& one) {
     return one.state.kind == "terminated" && one.state.exit_code != 0;
   };
-  for (const ContainerObject& one : pod.containers)
+  for (const Container& one : pod.containers)
     if (one.is_init && !one.restarts_always &&
         !(one.state.kind == "terminated" && one.state.exit_code == 0) && one.has_status)
       return &one;
-  for (const ContainerObject& one : pod.containers)
+  for (const Container& one : pod.containers)
     if (failed(one)) return &one;
-  for (const ContainerObject& one : pod.containers)
+  for (const Container& one : pod.containers)
     if (one.state.kind == "waiting") return &one;
-  for (const ContainerObject& one : pod.containers)
+  for (const Container& one : pod.containers)
     if (one.state.kind == "running" && !one.ready) return &one;
   return nullptr;
 }
 
-const ContainerState* ending(const ContainerObject& container) {
+const ContainerState* ending(const Container& container) {
   if (container.state.kind == "terminated") return &container.state;
   return container.last.kind == "terminated" ? &container.last : nullptr;
 }
 
-std::string status_of(const PodObject& pod) {
+std::string status_of(const Pod& pod) {
   if (pod.deleted) return "Terminating";
   if (!pod.reason.empty()) return pod.reason;
-  const ContainerObject* one = culprit(pod);
+  const Container* one = culprit(pod);
   if (one) {
     const std::string prefix = one->is_init ? "Init:" : "";
     if (one->state.kind == "terminated" && one->state.exit_code != 0)
@@ -92,11 +87,11 @@ std::string status_of(const PodObject& pod) {
   return pod.phase.empty() ? "Unknown" : pod.phase;
 }
 
-std::string named(const ContainerObject& container) {
+std::string named(const Container& container) {
   return (container.is_init ? "init container " : "container ") + container.name;
 }
 
-const facts::Node* node_named(const facts::PodView& view, std::string_view name) {
+const facts::Node* node_named(const PodView& view, std::string_view name) {
   if (!view.cluster.nodes) return nullptr;
   const auto place = std::ranges::find(*view.cluster.nodes, name, &facts::Node::name);
   return place == view.cluster.nodes->end() ? nullptr : &*place;
@@ -163,4 +158,4 @@ std::string_view is_are(double count) {
   return count == 1 ? "is" : "are";
 }
 
-}  // namespace cluster::pod
+}  // namespace kube::pod

@@ -2,7 +2,7 @@
 
 #include "gpuadm/base/tree.hpp"
 #include "gpuadm/facts/facts.hpp"
-#include "gpuadm/facts/pod_view.hpp"
+#include "gpuadm/kube/pod_view.hpp"
 
 #include <map>
 #include <optional>
@@ -10,7 +10,7 @@
 #include <vector>
 
 /// Why a pod does not run, or failed: the links between its creation and its work, and the first broken one.
-namespace cluster {
+namespace kube {
 
 using base::Result;
 
@@ -79,7 +79,7 @@ using NodeFacts = std::map<std::string, const facts::Facts*>;
 /// The explanation of the worst of the pods that the name means. Fault::usage with the nearest names if
 /// nothing has that name, or if several namespaces have it; Fault::remote if the API server did not return
 /// the pods.
-[[nodiscard]] Result<PodExplanation> explain(const facts::PodView& view, const PodName& asked,
+[[nodiscard]] Result<PodExplanation> explain(const PodView& view, const PodName& asked,
                                              const NodeFacts& hosts = {});
 
 /// The node whose host's facts (GPUs, driver, Xids) would add to the explanation; empty: none.
@@ -89,4 +89,4 @@ using NodeFacts = std::map<std::string, const facts::Facts*>;
 [[nodiscard]] std::string to_text(const PodExplanation& explanation, std::size_t width);
 [[nodiscard]] base::Tree to_tree(const PodExplanation& explanation);
 
-}  // namespace cluster
+}  // namespace kube

@@ -1,13 +1,13 @@
 #include "gpuadm/base/text.hpp"
 
-#include "cluster/pod/nodes.hpp"
+#include "kube/pod/nodes.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-namespace cluster::pod {
+namespace kube::pod {
 
 namespace {
 
@@ -19,7 +19,7 @@ bool is_gpu(std::string_view resource) {
 }
 
 /// gpuadm's and NVIDIA's DaemonSets of the device plugin.
-std::vector<const DaemonSet*> device_plugins(const facts::PodView& view) {
+std::vector<const DaemonSet*> device_plugins(const PodView& view) {
   std::vector<const DaemonSet*> found;
   if (view.cluster.daemon_sets)
     for (const DaemonSet& set : *view.cluster.daemon_sets)
@@ -28,10 +28,10 @@ std::vector<const DaemonSet*> device_plugins(const facts::PodView& view) {
 }
 
 /// What the pods of a DaemonSet wait for.
-std::vector<std::string> waiting_pods(const facts::PodView& view, const DaemonSet& set) {
+std::vector<std::string> waiting_pods(const PodView& view, const DaemonSet& set) {
   std::vector<std::string> found;
   if (!view.uses) return found;
-  for (const facts::PodUse& use : *view.uses)
+  for (const PodUse& use : *view.uses)
     if (use.space == set.space && use.name.starts_with(set.name + "-") && use.ready != "True")
       found.push_back(
           fmt::format("pod {}/{}: {}", use.space, use.name, use.waiting.empty() ? use.phase : use.waiting));
@@ -40,14 +40,14 @@ std::vector<std::string> waiting_pods(const facts::PodView& view, const DaemonSe
 
 /// No node offers the resource at all.
 PodLink no_gpus(const Context& context, const std::string& resource, double requested) {
-  const facts::PodView& view = context.view;
+  const PodView& view = context.view;
   const std::string wants = fmt::format("{} {} requested, and no node offers {}", pieces(requested, resource),
                                         is_are(requested), resource);
   const auto plugins = device_plugins(view);
   std::vector<std::string> others;
   for (const Node& node : *view.cluster.nodes)
     for (const auto& [name, amount] : node.allocatable)
-      if (is_gpu(name) && facts::parse_quantity(amount).value_or(0) > 0)
+      if (is_gpu(name) && parse_quantity(amount).value_or(0) > 0)
         others.push_back(fmt::format("node {} offers {} of {}", node.name, amount, name));
   if (!others.empty())
     return broken("scheduled", "gpu-resource-unknown", wants, others,
@@ -75,19 +75,19 @@ PodLink no_gpus(const Context& context, const std::string& resource, double requ
                 {fmt::format("DaemonSet {}/{} is ready", set->space, set->name)}, "gpuadm verify");
 }
 
-std::string holder_of(const facts::PodUse& use) {
+std::string holder_of(const PodUse& use) {
   return use.kind.empty() || use.workload.empty() ? use.space + "/" + use.name
                                                   : use.kind + "/" + use.workload;
 }
 
-void add_claim_holders(const facts::PodView& view, const Node& node, std::vector<GpuHolder>& found) {
+void add_claim_holders(const PodView& view, const Node& node, std::vector<GpuHolder>& found) {
   for (const facts::GpuDevice& device : facts::gpu_devices(view.cluster, node.name))
     for (const std::string& full : device.pods) {
       const std::size_t slash = full.find('/');
       GpuHolder holder{full, full.substr(0, slash), full.substr(slash + 1), node.name, "nvidia.com/gpu", 1,
                        {}};
       if (view.uses)
-        for (const facts::PodUse& use : *view.uses)
+        for (const PodUse& use : *view.uses)
           if (use.space == holder.space && use.name == holder.pod) {
             holder.holder = holder_of(use);
             holder.since = use.started;
@@ -130,11 +130,11 @@ PodLink beyond_every_node(const Context& context, const std::string& resource, d
                 seen, fmt::format("request at most {}", amount_text(most, resource)));
 }
 
-std::vector<GpuHolder> holders(const facts::PodView& view, const facts::PodObject& pod) {
+std::vector<GpuHolder> holders(const PodView& view, const Pod& pod) {
   std::vector<GpuHolder> found;
   if (!view.cluster.nodes || !view.uses) return found;
   for (const Node& node : *view.cluster.nodes) {
-    for (const facts::PodUse& use : *view.uses) {
+    for (const PodUse& use : *view.uses) {
       if (use.node != node.name || !use.is_active() || (use.space == pod.space && use.name == pod.name))
         continue;
       for (const auto& [resource, amount] : use.requests)
@@ -147,4 +147,4 @@ std::vector<GpuHolder> holders(const facts::PodView& view, const facts::PodObjec
   return found;
 }
 
-}  // namespace cluster::pod
+}  // namespace kube::pod

@@ -1,10 +1,10 @@
-#include "cluster/pod/patterns.hpp"
+#include "kube/pod/patterns.hpp"
 
 #include "gpuadm/base/text.hpp"
 
 #include <algorithm>
 
-namespace cluster::pod {
+namespace kube::pod {
 
 const Pattern* match(std::span<const Pattern> patterns, std::string_view message) {
   const std::string text = base::lower(message);
@@ -14,7 +14,7 @@ const Pattern* match(std::span<const Pattern> patterns, std::string_view message
   return nullptr;
 }
 
-Words words_of(const Context& context, const facts::ContainerObject* container) {
+Words words_of(const Context& context, const Container* container) {
   Words words = {{"node", context.pod.node}, {"pod", context.pod.name}, {"space", context.pod.space}};
   if (container) {
     words["container"] = container->name;
@@ -43,4 +43,4 @@ PodLink broken(std::string link, const Pattern& pattern, const Words& words, std
                 fill(pattern.fix, words));
 }
 
-}  // namespace cluster::pod
+}  // namespace kube::pod

@@ -1,12 +1,12 @@
 #include "gpuadm/base/text.hpp"
 
-#include "cluster/pod/patterns.hpp"
+#include "kube/pod/patterns.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-namespace cluster::pod {
+namespace kube::pod {
 
 namespace {
 
@@ -101,14 +101,13 @@ bool is_one_of(const std::string& reason, std::initializer_list<std::string_view
 }
 
 /// Whether the runtime could not start the container, in contrast to a program that ended.
-bool could_not_start(const facts::ContainerState& state) {
+bool could_not_start(const ContainerState& state) {
   return is_one_of(state.reason,
                    {"StartError", "ContainerCannotRun", "RunContainerError", "CreateContainerError"}) ||
          (state.kind == "terminated" && state.exit_code == 128);
 }
 
-Words words_with(const Context& context, const facts::ContainerObject& container,
-                 const std::string& message) {
+Words words_with(const Context& context, const Container& container, const std::string& message) {
   Words words = words_of(context, &container);
   words["message"] = brief(message, 160);
   std::string command = between(message, "exec: \"", "\"");
@@ -124,8 +123,8 @@ Words words_with(const Context& context, const facts::ContainerObject& container
 }
 
 /// What the runtime reported: the state, the state before, or the latest event.
-std::string message_of(const Context& context, const facts::ContainerObject& container) {
-  for (const facts::ContainerState* state : {&container.state, &container.last})
+std::string message_of(const Context& context, const Container& container) {
+  for (const ContainerState* state : {&container.state, &container.last})
     if (could_not_start(*state) && !state->message.empty()) return state->message;
   if (const auto* event = latest(context, {"Failed"})) return event->message;
   return container.state.message;
@@ -134,7 +133,7 @@ std::string message_of(const Context& context, const facts::ContainerObject& con
 }  // namespace
 
 PodLink configuration(const Context& context) {
-  for (const facts::ContainerObject& container : context.pod.containers) {
+  for (const Container& container : context.pod.containers) {
     if (container.state.reason != "CreateContainerConfigError") continue;
     const std::string& message = container.state.message;
     const Words words = words_with(context, container, message);
@@ -149,8 +148,8 @@ PodLink configuration(const Context& context) {
 }
 
 PodLink start(const Context& context) {
-  for (const facts::ContainerObject& container : context.pod.containers) {
-    const facts::ContainerState* ended = ending(container);
+  for (const Container& container : context.pod.containers) {
+    const ContainerState* ended = ending(container);
     const bool is_restarting = container.state.kind != "running";
     const bool failed =
         could_not_start(container.state) || (is_restarting && ended && could_not_start(*ended));
@@ -172,4 +171,4 @@ PodLink start(const Context& context) {
   return pending("start", "the containers are being created");
 }
 
-}  // namespace cluster::pod
+}  // namespace kube::pod

@@ -1,17 +1,14 @@
 #include "gpuadm/base/text.hpp"
 
-#include "cluster/pod/logs.hpp"
+#include "kube/pod/logs.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-namespace cluster::pod {
+namespace kube::pod {
 
 namespace {
-
-using facts::ContainerObject;
-using facts::ContainerState;
 
 constexpr int signal_base = 128;  // a shell's status for a program that a signal ended
 
@@ -33,8 +30,7 @@ int code_of(const ContainerState& ended) {
   return ended.exit_code == 0 && ended.signal > 0 ? signal_base + ended.signal : ended.exit_code;
 }
 
-std::string ended_text(const Context& context, const ContainerObject& container,
-                       const ContainerState& ended) {
+std::string ended_text(const Context& context, const Container& container, const ContainerState& ended) {
   std::string text =
       fmt::format("{} ended with exit code {}{}{}", named(container), ended.exit_code,
                   ended.reason.empty() || ended.reason == "Error" ? "" : ", " + ended.reason,
@@ -44,14 +40,13 @@ std::string ended_text(const Context& context, const ContainerObject& container,
   return text;
 }
 
-std::string limit_of(const ContainerObject& container) {
+std::string limit_of(const Container& container) {
   const auto place = container.limits.find("memory");
   return place == container.limits.end() ? std::string()
                                          : base::human_bytes(static_cast<unsigned long long>(place->second));
 }
 
-PodLink out_of_memory(const Context& context, const ContainerObject& container,
-                      std::vector<std::string> seen) {
+PodLink out_of_memory(const Context& context, const Container& container, std::vector<std::string> seen) {
   const std::string limit = limit_of(container);
   if (limit.empty())
     return broken(
@@ -64,10 +59,10 @@ PodLink out_of_memory(const Context& context, const ContainerObject& container,
 }
 
 /// The probe that made the kubelet kill the container; nothing: none did.
-std::optional<PodLink> killed_by_probe(const Context& context, const ContainerObject& container,
+std::optional<PodLink> killed_by_probe(const Context& context, const Container& container,
                                        const ContainerState& ended, std::vector<std::string> seen) {
-  const facts::PodEvent *killing = nullptr, *unhealthy = nullptr;
-  for (const facts::PodEvent* event : context.events) {
+  const PodEvent *killing = nullptr, *unhealthy = nullptr;
+  for (const PodEvent* event : context.events) {
     if (event->reason == "Killing" && mentions(event->message, container.name) &&
         mentions(event->message, "probe"))
       killing = event;
@@ -78,7 +73,7 @@ std::optional<PodLink> killed_by_probe(const Context& context, const ContainerOb
   const bool is_startup = mentions((killing ? killing : unhealthy)->message, "startup");
   const std::string& target = is_startup ? container.startup : container.liveness;
   const char* kind = is_startup ? "startup" : "liveness";
-  for (const facts::PodEvent* event : {unhealthy, killing})
+  for (const PodEvent* event : {unhealthy, killing})
     if (event) seen.push_back(evidence(*event, context.view));
   return broken(
       "run", fmt::format("{}-probe", kind),
@@ -88,7 +83,7 @@ std::optional<PodLink> killed_by_probe(const Context& context, const ContainerOb
       fmt::format("increase initialDelaySeconds, timeoutSeconds or failureThreshold of the {} probe", kind));
 }
 
-PodLink by_exit_code(const Context& context, const ContainerObject& container, const ContainerState& ended,
+PodLink by_exit_code(const Context& context, const Container& container, const ContainerState& ended,
                      std::vector<std::string> seen) {
   const int code = code_of(ended);
   const std::string logs = fmt::format("kubectl -n {} logs {} -c {}{}", context.pod.space, context.pod.name,
@@ -116,7 +111,7 @@ PodLink by_exit_code(const Context& context, const ContainerObject& container, c
                 logs);
 }
 
-PodLink ended_badly(const Context& context, const ContainerObject& container, const ContainerState& ended) {
+PodLink ended_badly(const Context& context, const Container& container, const ContainerState& ended) {
   std::vector<std::string> seen = {ended_text(context, container, ended)};
   if (!ended.message.empty()) seen.push_back("message: " + brief(ended.message));
   if (ended.reason == "OOMKilled") return out_of_memory(context, container, std::move(seen));
@@ -145,7 +140,7 @@ PodLink ended_badly(const Context& context, const ContainerObject& container, co
 
 PodLink run(const Context& context) {
   if (context.pod.phase == "Succeeded") return passed("run", "all containers completed");
-  const ContainerObject* container = culprit(context.pod);
+  const Container* container = culprit(context.pod);
   if (container) {
     const ContainerState* ended = ending(*container);
     const bool is_running = container->state.kind == "running";
@@ -167,7 +162,7 @@ PodLink run(const Context& context) {
                   "the pod failed" + (context.pod.message.empty() ? "" : ": " + brief(context.pod.message)),
                   {}, fmt::format("kubectl -n {} describe pod {}", context.pod.space, context.pod.name));
   if (!has_started(context.pod)) return pending("run", "no container runs yet");
-  for (const ContainerObject& one : context.pod.containers)
+  for (const Container& one : context.pod.containers)
     if (one.restarts > 0 && one.last.kind == "terminated")
       return {"run",
               LinkState::passed,
@@ -183,9 +178,9 @@ PodLink ready(const Context& context) {
   const auto place = context.pod.conditions.find("Ready");
   if (place != context.pod.conditions.end() && place->second.status == "True")
     return passed("ready", "the pod is ready");
-  for (const ContainerObject& container : context.pod.containers) {
+  for (const Container& container : context.pod.containers) {
     if (container.ready || container.is_init || container.state.kind != "running") continue;
-    const facts::PodEvent* event = latest(context, {"Unhealthy"});
+    const PodEvent* event = latest(context, {"Unhealthy"});
     if (!event)
       return pending("ready", fmt::format("{} is running and not ready yet", named(container)),
                      {container.readiness.empty() ? "" : "readiness probe: " + container.readiness});
@@ -205,4 +200,4 @@ PodLink ready(const Context& context) {
   return pending("ready", "the pod is not ready yet");
 }
 
-}  // namespace cluster::pod
+}  // namespace kube::pod

@@ -1,6 +1,6 @@
 #include "gpuadm/base/text.hpp"
 
-#include "cluster/pod/context.hpp"
+#include "kube/pod/context.hpp"
 
 #include <fmt/format.h>
 
@@ -10,14 +10,11 @@
 #include <set>
 #include <tuple>
 
-namespace cluster {
+namespace kube {
 
 namespace {
 
 using base::Fault;
-using facts::PodObject;
-using facts::PodTarget;
-using facts::PodView;
 
 using Evaluate = PodLink (*)(const pod::Context&);
 constexpr std::array<std::pair<const char*, Evaluate>, 9> later_links = {
@@ -32,9 +29,9 @@ constexpr std::array<std::pair<const char*, Evaluate>, 9> later_links = {
      {"ready", pod::ready}}};
 
 /// The lines of containers that did not work.
-std::vector<LogExcerpt> logs_of(const PodObject& pod) {
+std::vector<LogExcerpt> logs_of(const Pod& pod) {
   std::vector<LogExcerpt> logs;
-  for (const facts::ContainerObject& container : pod.containers) {
+  for (const Container& container : pod.containers) {
     const bool restarted = container.state.kind != "terminated" && !container.previous_log.empty();
     const auto& lines = restarted ? container.previous_log : container.log;
     if (!lines.empty()) logs.push_back({container.name, restarted, lines});
@@ -56,7 +53,7 @@ void evaluate(const pod::Context& context, std::vector<PodLink>& links) {
   }
 }
 
-PodExplanation explain_one(const PodView& view, const PodObject& object, const NodeFacts& hosts) {
+PodExplanation explain_one(const PodView& view, const Pod& object, const NodeFacts& hosts) {
   PodExplanation explanation;
   explanation.space = object.space;
   explanation.name = explanation.pod = object.name;
@@ -66,7 +63,7 @@ PodExplanation explain_one(const PodView& view, const PodObject& object, const N
   const auto host = hosts.find(object.node);
   pod::Context context{view, object, host == hosts.end() ? nullptr : host->second};
   if (view.events)
-    for (const facts::PodEvent& event : *view.events)
+    for (const PodEvent& event : *view.events)
       if (event.kind == "Pod" && event.name == object.name &&
           (!object.created || !event.last || *event.last + 1 >= *object.created))
         context.events.push_back(&event);
@@ -80,9 +77,9 @@ PodExplanation explain_one(const PodView& view, const PodObject& object, const N
 }
 
 /// When the pod failed; pods that did not come last.
-double failure_time(const PodObject& object) {
+double failure_time(const Pod& object) {
   double time = std::numeric_limits<double>::max();
-  for (const facts::ContainerObject& container : object.containers)
+  for (const Container& container : object.containers)
     if (const auto* ended = pod::ending(container); ended && ended->exit_code != 0 && ended->finished)
       time = std::min(time, *ended->finished);
   return time;
@@ -94,7 +91,7 @@ int rank(const PodExplanation& explanation) {
 }
 
 bool has_completed(const PodView& view, const PodTarget& target) {
-  for (const facts::PodOwner* owner : pod::owners_of(view, target))
+  for (const PodOwner* owner : pod::owners_of(view, target))
     if (const auto place = owner->conditions.find("Complete");
         place != owner->conditions.end() && place->second.status == "True")
       return true;
@@ -102,12 +99,12 @@ bool has_completed(const PodView& view, const PodTarget& target) {
 }
 
 /// Failed pods that their controller has replaced do not count.
-std::vector<const PodObject*> current_pods(const PodView& view, const PodTarget& target) {
-  std::vector<const PodObject*> all, kept;
-  for (const PodObject& object : *view.pods) all.push_back(&object);
+std::vector<const Pod*> current_pods(const PodView& view, const PodTarget& target) {
+  std::vector<const Pod*> all, kept;
+  for (const Pod& object : *view.pods) all.push_back(&object);
   const bool is_complete = target.what != "pod" && has_completed(view, target);
   const std::string_view only = is_complete ? "Succeeded" : "";
-  for (const PodObject* object : all) {
+  for (const Pod* object : all) {
     const bool is_replaced =
         object->phase == "Failed" && object->owner_kind != "Job" && !object->owner.empty();
     if (only.empty() ? !is_replaced : object->phase == only) kept.push_back(object);
@@ -117,7 +114,7 @@ std::vector<const PodObject*> current_pods(const PodView& view, const PodTarget&
 
 std::string kind_of(const PodView& view, const PodTarget& target) {
   if (target.what != "workload") return target.kind;
-  for (const PodObject& object : *view.pods)
+  for (const Pod& object : *view.pods)
     if (const auto label = object.labels.find("gpuadm.io/kind"); label != object.labels.end())
       return label->second;
   return target.kind == "StatefulSet" || target.kind == "Deployment" ? "notebook" : "train";
@@ -129,7 +126,7 @@ PodExplanation worst_of(const PodView& view, const PodTarget& target, const Node
     double failed;
   };
   std::vector<Candidate> candidates;
-  for (const PodObject* object : current_pods(view, target))
+  for (const Pod* object : current_pods(view, target))
     candidates.push_back({explain_one(view, *object, hosts), failure_time(*object)});
   std::ranges::stable_sort(
       candidates, {}, [](const Candidate& one) { return std::tuple(rank(one.explanation), one.failed); });
@@ -160,9 +157,8 @@ void add_missing_pods(const PodView& view, const PodTarget& target, PodExplanati
   if (target.what == "pod" || !explanation.is_well()) return;
   const auto owners = pod::owners_of(view, target);
   if (owners.empty() || !owners.front()->count) return;
-  const auto active = std::ranges::count_if(*view.pods, [](const PodObject& object) {
-    return object.phase == "Running" || object.phase == "Pending";
-  });
+  const auto active = std::ranges::count_if(
+      *view.pods, [](const Pod& object) { return object.phase == "Running" || object.phase == "Pending"; });
   if (active >= *owners.front()->count) return;
   PodLink link = pod::created(view, target);
   if (link.state != LinkState::broken) return;
@@ -183,7 +179,7 @@ std::unexpected<base::Error> no_such_name(const PodView& view, const PodName& as
   }
   std::set<std::string> all;
   if (view.uses)
-    for (const facts::PodUse& use : *view.uses)
+    for (const PodUse& use : *view.uses)
       if (asked.space.empty() || use.space == asked.space) {
         all.insert(use.name);
         if (!use.workload.empty()) all.insert(use.workload);
@@ -195,7 +191,7 @@ std::unexpected<base::Error> no_such_name(const PodView& view, const PodName& as
   if (near) {
     hint = "did you mean " + *near + "?";
     if (view.uses)
-      for (const facts::PodUse& use : *view.uses)
+      for (const PodUse& use : *view.uses)
         if ((use.name == *near || use.workload == *near) && (asked.space.empty() || use.space == asked.space))
           hint = fmt::format("did you mean {}/{}?", use.space, *near);
   }
@@ -273,4 +269,4 @@ Result<PodExplanation> explain(const PodView& view, const PodName& asked, const 
   return explanation;
 }
 
-}  // namespace cluster
+}  // namespace kube

@@ -1,22 +1,22 @@
 #include "gpuadm/base/text.hpp"
 
-#include "cluster/pod/nodes.hpp"
+#include "kube/pod/nodes.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-namespace cluster::pod {
+namespace kube::pod {
 
 namespace {
 
 using facts::Claim;
 
-const facts::PodEvent* event_about(const facts::PodView& view, std::string_view name,
-                                   std::initializer_list<std::string_view> reasons) {
-  const facts::PodEvent* found = nullptr;
+const PodEvent* event_about(const PodView& view, std::string_view name,
+                            std::initializer_list<std::string_view> reasons) {
+  const PodEvent* found = nullptr;
   if (view.events)
-    for (const facts::PodEvent& event : *view.events)
+    for (const PodEvent& event : *view.events)
       if (event.kind == "PersistentVolumeClaim" && event.name == name &&
           std::ranges::find(reasons, event.reason) != reasons.end())
         found = &event;
@@ -27,7 +27,7 @@ std::string names_of(const std::vector<std::string>& names) {
   return names.empty() ? "there are none" : base::join(names, ", ");
 }
 
-PodLink missing(const facts::PodView& view, const facts::PodObject& pod, const std::string& name) {
+PodLink missing(const PodView& view, const Pod& pod, const std::string& name) {
   std::vector<std::string> names;
   for (const Claim& claim : *view.cluster.claims)
     if (claim.space == pod.space) names.push_back(claim.name);
@@ -40,7 +40,7 @@ PodLink missing(const facts::PodView& view, const facts::PodObject& pod, const s
 }
 
 /// Why a claim is not bound; nothing: the scheduler can go ahead.
-std::optional<PodLink> unbound(const facts::PodView& view, const Claim& claim) {
+std::optional<PodLink> unbound(const PodView& view, const Claim& claim) {
   const std::string what = fmt::format("the PersistentVolumeClaim {} is not bound", claim.name);
   const auto* failed = event_about(view, claim.name, {"ProvisioningFailed", "FailedBinding"});
   const std::string describe =
@@ -82,10 +82,10 @@ std::optional<PodLink> unbound(const facts::PodView& view, const Claim& claim) {
 }  // namespace
 
 std::optional<PodLink> waits_for_claim(const Context& context) {
-  const facts::PodView& view = context.view;
-  const facts::PodObject& pod = context.pod;
+  const PodView& view = context.view;
+  const Pod& pod = context.pod;
   if (view.cluster.claims)
-    for (const facts::PodVolume& volume : pod.volumes) {
+    for (const PodVolume& volume : pod.volumes) {
       if (volume.kind != "persistentVolumeClaim") continue;
       const auto place = std::ranges::find_if(*view.cluster.claims, [&](const Claim& claim) {
         return claim.space == pod.space && claim.name == volume.source;
@@ -140,4 +140,4 @@ std::optional<PodLink> waits_for_claim(const Context& context) {
   return std::nullopt;
 }
 
-}  // namespace cluster::pod
+}  // namespace kube::pod

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "gpuadm/cluster/pod_explanation.hpp"
+#include "gpuadm/kube/explanation.hpp"
 
 #include <initializer_list>
 #include <string>
@@ -8,13 +8,13 @@
 #include <vector>
 
 /// What the links of one pod are evaluated from.
-namespace cluster::pod {
+namespace kube::pod {
 
 struct Context {
-  const facts::PodView& view;
-  const facts::PodObject& pod;
-  const facts::Facts* host = nullptr;               ///< of its node, if they were read
-  std::vector<const facts::PodEvent*> events = {};  ///< about the pod, the oldest first
+  const PodView& view;
+  const Pod& pod;
+  const facts::Facts* host = nullptr;        ///< of its node, if they were read
+  std::vector<const PodEvent*> events = {};  ///< about the pod, the oldest first
 };
 
 [[nodiscard]] PodLink passed(std::string link, std::string what);
@@ -23,23 +23,22 @@ struct Context {
                              std::vector<std::string> seen, std::string fix);
 
 /// The latest event with one of these reasons, or nullptr.
-[[nodiscard]] const facts::PodEvent* latest(const Context& context,
-                                            std::initializer_list<std::string_view> reasons);
+[[nodiscard]] const PodEvent* latest(const Context& context, std::initializer_list<std::string_view> reasons);
 /// "FailedMount: MESSAGE (4 times, last at 14:02 UTC)"
-[[nodiscard]] std::string evidence(const facts::PodEvent& event, const facts::PodView& view);
+[[nodiscard]] std::string evidence(const PodEvent& event, const PodView& view);
 
 /// Whether any container of the pod has been started.
-[[nodiscard]] bool has_started(const facts::PodObject& pod);
+[[nodiscard]] bool has_started(const Pod& pod);
 /// The container that keeps the pod from working: the first init container that has not completed, or the
 /// first container that ended with an error, waits, or is not ready. nullptr: none.
-[[nodiscard]] const facts::ContainerObject* culprit(const facts::PodObject& pod);
+[[nodiscard]] const Container* culprit(const Pod& pod);
 /// How the container ended last: its state, or the one before. nullptr: it did not end.
-[[nodiscard]] const facts::ContainerState* ending(const facts::ContainerObject& container);
+[[nodiscard]] const ContainerState* ending(const Container& container);
 /// The status in the table of kubectl: "Pending", "CrashLoopBackOff", "Init:Error".
-[[nodiscard]] std::string status_of(const facts::PodObject& pod);
+[[nodiscard]] std::string status_of(const Pod& pod);
 /// "container main", "init container setup".
-[[nodiscard]] std::string named(const facts::ContainerObject& container);
-[[nodiscard]] const facts::Node* node_named(const facts::PodView& view, std::string_view name);
+[[nodiscard]] std::string named(const Container& container);
+[[nodiscard]] const facts::Node* node_named(const PodView& view, std::string_view name);
 
 /// Whether a text contains a part, in any case.
 [[nodiscard]] bool mentions(std::string_view text, std::string_view part);
@@ -70,12 +69,11 @@ struct Context {
 [[nodiscard]] PodLink ready(const Context& context);
 
 /// Why a workload or controller has no pod, or fewer than requested.
-[[nodiscard]] PodLink created(const facts::PodView& view, const facts::PodTarget& target);
+[[nodiscard]] PodLink created(const PodView& view, const PodTarget& target);
 /// The owners of the target's pods, the target first.
-[[nodiscard]] std::vector<const facts::PodOwner*> owners_of(const facts::PodView& view,
-                                                            const facts::PodTarget& target);
+[[nodiscard]] std::vector<const PodOwner*> owners_of(const PodView& view, const PodTarget& target);
 
 /// Pods that hold GPUs on the nodes that have what the pod requests.
-[[nodiscard]] std::vector<GpuHolder> holders(const facts::PodView& view, const facts::PodObject& pod);
+[[nodiscard]] std::vector<GpuHolder> holders(const PodView& view, const Pod& pod);
 
-}  // namespace cluster::pod
+}  // namespace kube::pod

@@ -1,13 +1,13 @@
 #pragma once
 
-#include "cluster/pod/patterns.hpp"
+#include "kube/pod/patterns.hpp"
 
-namespace cluster::pod {
+namespace kube::pod {
 
 /// The lines of the run that failed: of the previous run, if the container was restarted since.
-[[nodiscard]] const std::vector<std::string>& failed_log(const facts::ContainerObject& container);
+[[nodiscard]] const std::vector<std::string>& failed_log(const Container& container);
 /// Its last line that is not empty, shortened.
-[[nodiscard]] std::string last_line(const facts::ContainerObject& container);
+[[nodiscard]] std::string last_line(const Container& container);
 
 /// A reason that the log names, and the line.
 struct LogReason {
@@ -15,16 +15,16 @@ struct LogReason {
   std::string line;
 };
 /// Shared memory, GPU and disk problems in the log; the last line that matches counts.
-[[nodiscard]] LogReason reason_in_log(const facts::ContainerObject& container);
+[[nodiscard]] LogReason reason_in_log(const Container& container);
 
 /// "64 MiB, the default of container runtimes", or the size of the volume at /dev/shm.
-[[nodiscard]] std::string shared_memory(const facts::PodObject& pod, const facts::ContainerObject& container);
+[[nodiscard]] std::string shared_memory(const Pod& pod, const Container& container);
 
 /// What the facts of the node's host add: driver, CUDA, Xids while the container ran. Replaces a reason by an
 /// Xid of the hardware.
-void add_host_facts(const Context& context, const facts::ContainerObject& container, PodLink& link);
+void add_host_facts(const Context& context, const Container& container, PodLink& link);
 
 /// Whether a reason is about GPUs, so that the node's host has facts about it.
 [[nodiscard]] bool is_about_gpus(std::string_view reason);
 
-}  // namespace cluster::pod
+}  // namespace kube::pod

@@ -2,6 +2,7 @@
 
 #include "gpuadm/base/tree.hpp"
 #include "gpuadm/facts/cluster.hpp"
+#include "gpuadm/kube/quantity.hpp"
 
 #include <map>
 #include <optional>
@@ -10,13 +11,7 @@
 #include <vector>
 
 /// One pod, as the API server describes it, typed; without judgment.
-namespace facts {
-
-/// Resource -> amount: "cpu" in thousandths, everything else in bytes or pieces.
-using Amounts = std::map<std::string, double>;
-
-/// The amount of a quantity in the notation of Kubernetes, "500m", "2Gi", "4"; nothing: it is not a quantity.
-[[nodiscard]] std::optional<double> parse_quantity(std::string_view text);
+namespace kube {
 
 /// A state of a container; `kind` is "waiting", "running", "terminated", or empty.
 struct ContainerState {
@@ -30,7 +25,7 @@ struct ContainerMount {
   std::string volume, path;
 };
 
-struct ContainerObject {
+struct Container {
   std::string name, image, command;  ///< command: its first word; empty: the image's own
   bool is_init = false;
   bool restarts_always = false;  ///< of an init container: a sidecar
@@ -64,17 +59,17 @@ struct PodCondition {
   std::string status, reason, message;
 };
 
-struct PodObject {
+struct Pod {
   std::string space, name, node, phase, reason, message;
   std::string owner_kind, owner;
   std::map<std::string, std::string> labels, node_selector;
   std::vector<NodeTerm> node_terms;  ///< of the required node affinity: one of them must match
   bool has_node_terms = false;
-  std::vector<Toleration> tolerations;
+  std::vector<facts::Toleration> tolerations;
   std::vector<std::string> gates;  ///< scheduling gates
   std::string scheduler, runtime_class, service_account;
   std::vector<std::string> pull_secrets;
-  std::vector<ContainerObject> containers;  ///< init containers first
+  std::vector<Container> containers;  ///< init containers first
   std::vector<PodVolume> volumes;
   std::vector<std::string> claims;  ///< names of its ResourceClaims that exist; "" for one without an object
   std::map<std::string, PodCondition> conditions;
@@ -85,9 +80,9 @@ struct PodObject {
 };
 
 /// A pod in the format of `kubectl get -o json`; missing parts are empty.
-[[nodiscard]] PodObject read_pod_object(const base::Tree& pod);
+[[nodiscard]] Pod read_pod(const base::Tree& pod);
 
 /// The node selector terms in the list of that name.
 [[nodiscard]] std::vector<NodeTerm> read_node_terms(const base::Tree& terms);
 
-}  // namespace facts
+}  // namespace kube

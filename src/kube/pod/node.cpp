@@ -1,11 +1,11 @@
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/facts/control_plane.hpp"
 
-#include "cluster/pod/patterns.hpp"
+#include "kube/pod/patterns.hpp"
 
 #include <fmt/format.h>
 
-namespace cluster::pod {
+namespace kube::pod {
 
 namespace {
 
@@ -99,7 +99,7 @@ PodLink deleted(const Context& context) {
 }  // namespace
 
 PodLink node(const Context& context) {
-  const facts::PodObject& pod = context.pod;
+  const Pod& pod = context.pod;
   const bool has_ended = pod.phase == "Succeeded" || pod.phase == "Failed";
   if (pod.reason == "Evicted") return evicted(context);
   if (!pod.reason.empty())
@@ -128,4 +128,4 @@ PodLink node(const Context& context) {
   return passed("node", fmt::format("node {} is Ready", pod.node));
 }
 
-}  // namespace cluster::pod
+}  // namespace kube::pod

@@ -1,9 +1,9 @@
 #pragma once
 
-#include "cluster/pod/context.hpp"
+#include "kube/pod/context.hpp"
 
 /// Which nodes can take a pod.
-namespace cluster::pod {
+namespace kube::pod {
 
 /// Why a node cannot take the pod.
 enum class Obstacle {
@@ -31,15 +31,14 @@ struct NodeFit {
 };
 
 /// What a node has of a resource for pods. GPUs that are allocated by claims count as "nvidia.com/gpu".
-[[nodiscard]] double capacity(const facts::PodView& view, const facts::Node& node,
-                              const std::string& resource);
+[[nodiscard]] double capacity(const PodView& view, const facts::Node& node, const std::string& resource);
 /// What pods on the node have reserved of it.
-[[nodiscard]] double used(const facts::PodView& view, const facts::Node& node, const std::string& resource);
+[[nodiscard]] double used(const PodView& view, const facts::Node& node, const std::string& resource);
 
 /// Whether the pod may run on the node as far as the terms say.
-[[nodiscard]] bool matches(const std::vector<facts::NodeTerm>& terms, const facts::Node& node);
+[[nodiscard]] bool matches(const std::vector<NodeTerm>& terms, const facts::Node& node);
 /// "KEY In [a b], KEY2 Exists"
-[[nodiscard]] std::string text_of(const std::vector<facts::NodeTerm>& terms);
+[[nodiscard]] std::string text_of(const std::vector<NodeTerm>& terms);
 
 /// The obstacles on one node, the most fundamental first.
 [[nodiscard]] std::vector<Misfit> misfits(const Context& context, const facts::Node& node);
@@ -52,4 +51,4 @@ struct NodeFit {
 /// A PersistentVolumeClaim or ResourceClaim that the pod waits for; nothing: there is none.
 [[nodiscard]] std::optional<PodLink> waits_for_claim(const Context& context);
 
-}  // namespace cluster::pod
+}  // namespace kube::pod
