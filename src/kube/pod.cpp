@@ -78,14 +78,24 @@ std::vector<std::string> read_configurations(const Tree& container) {
   return found;
 }
 
-void read_status(const Tree& statuses, Container& container) {
+/// A status without a container in the specification is kept, too.
+void read_statuses(const Tree& statuses, bool is_init, std::vector<Container>& containers) {
   for (const Tree& status : statuses.items()) {
-    if (text_at(status, {"name"}) != container.name) continue;
-    container.has_status = true;
-    container.ready = is_true(status, {"ready"});
-    container.restarts = number_at(status, {"restartCount"});
-    container.state = read_state(tree_at(status, {"state"}));
-    container.last = read_state(tree_at(status, {"lastState"}));
+    const std::string name = text_at(status, {"name"});
+    auto place = std::ranges::find_if(containers, [&](const Container& one) {
+      return one.is_init == is_init && one.name == name && !one.has_status;
+    });
+    if (place == containers.end()) {
+      containers.emplace_back().name = name;
+      place = containers.end() - 1;
+      place->is_init = is_init;
+    }
+    if (place->image.empty()) place->image = text_at(status, {"image"});
+    place->has_status = true;
+    place->ready = is_true(status, {"ready"});
+    place->restarts = number_at(status, {"restartCount"});
+    place->state = read_state(tree_at(status, {"state"}));
+    place->last = read_state(tree_at(status, {"lastState"}));
   }
 }
 
@@ -109,9 +119,9 @@ void read_containers(const Tree& pod, Pod& read) {
       container.liveness = read_check(tree_at(one, {"livenessProbe"}));
       container.readiness = read_check(tree_at(one, {"readinessProbe"}));
       container.startup = read_check(tree_at(one, {"startupProbe"}));
-      read_status(tree_at(pod, {"status", statuses}), container);
       read.containers.push_back(std::move(container));
     }
+    read_statuses(tree_at(pod, {"status", statuses}), is_init, read.containers);
   };
   add("initContainers", "initContainerStatuses", true);
   add("containers", "containerStatuses", false);

@@ -4,6 +4,7 @@
 #include "gpuadm/kube/explanation.hpp"
 
 #include "case_text.hpp"
+#include "kube/explain_case.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -15,9 +16,6 @@
 #include <regex>
 #include <set>
 
-// A case is tests/cases/explain-pod/<what it shows>/{input,expected.yaml}. An input that is not a whole
-// output of playbooks/cluster.sh replaces sections of base.txt.
-
 namespace {
 
 namespace fs = std::filesystem;
@@ -25,37 +23,8 @@ using base::Tree;
 
 constexpr const char* pod_cases = GPUADM_TESTS_DIR "/cases/explain-pod";
 
-using PodParts = std::vector<std::pair<std::string, std::string>>;
-
-/// The sections of an output, by name.
-PodParts pod_parts_of(std::string_view text) {
-  PodParts parts;
-  for (const std::string_view line : base::lines(text)) {
-    if (line.starts_with("=== ")) parts.emplace_back(line, "");
-    if (!parts.empty()) parts.back().second += std::string(line) + "\n";
-  }
-  return parts;
-}
-
-std::string completed(const std::string& input) {
-  if (input.starts_with("gpuadm-probe")) return input;
-  PodParts all = pod_parts_of(case_text(fs::path(pod_cases) / "base.txt"));
-  for (auto& [name, text] : pod_parts_of(input)) {
-    const auto place = std::ranges::find(all, name, &PodParts::value_type::first);
-    if (place == all.end())
-      all.emplace(all.end() - 1, name, text);
-    else
-      place->second = text;
-  }
-  std::string text = "gpuadm-probe 1\n";
-  for (const auto& [name, part] : all) text += part;
-  return text;
-}
-
 kube::PodView view_of(const std::string& name) {
-  auto view = kube::parse_pod_view(completed(case_text(fs::path(pod_cases) / name / "input")));
-  REQUIRE_MESSAGE(view.has_value(), view.error().what);
-  return std::move(*view);
+  return explain_case(fs::path(pod_cases) / name);
 }
 
 kube::PodExplanation explained(const std::string& name, const std::string& asked,
@@ -181,7 +150,8 @@ TEST_CASE("explain pod: an Xid of the hardware while the container ran replaces 
 }
 
 TEST_CASE("explain pod: any truncation of the output is an error or an explanation, and never a crash") {
-  const std::string text = completed(case_text(fs::path(pod_cases) / "gpus-in-use" / "input"));
+  const std::string text = completed(case_text(fs::path(pod_cases) / "gpus-in-use" / "input"),
+                                     fs::path(pod_cases) / "gpus-in-use");
   for (std::size_t size = 0; size < text.size(); size += 97) {
     const auto view = kube::parse_pod_view(text.substr(0, size) + "\n=== end\n");
     if (view) (void)kube::explain(*view, {"team", "trainer"});

@@ -3,6 +3,7 @@
 #include "gpuadm/base/tree.hpp"
 #include "gpuadm/facts/facts.hpp"
 #include "gpuadm/kube/pod_view.hpp"
+#include "gpuadm/kube/verdict.hpp"
 
 #include <map>
 #include <optional>
@@ -21,7 +22,7 @@ struct PodLink {
   std::string link;  ///< "created", "scheduled", "node", "volumes", "sandbox", "image", "configuration",
                      ///< "start", "run", "ready"
   LinkState state = LinkState::unknown;
-  std::string reason;             ///< of a broken link, for programs: "gpus-in-use"; empty otherwise
+  std::string reason;             ///< of a problem, for programs: "gpus-in-use"; empty: there is none
   std::string what;               ///< one sentence: "2 GPUs are requested, 1 is free on gpu1"
   std::vector<std::string> seen;  ///< evidence
   std::string fix;                ///< what to type or to change
@@ -52,6 +53,7 @@ struct PodExplanation {
   std::string kind;         ///< what the name means: "Pod", "notebook", "train", "Job"
   std::string pod, node;    ///< the explained pod; empty: there is none
   std::string status;       ///< as in the table of kubectl: "Pending", "CrashLoopBackOff", "Completed"
+  PodVerdict verdict;
   std::vector<PodLink> links;
   std::vector<GpuHolder> holders;
   std::vector<LogExcerpt> logs;

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace kube::pod {
@@ -70,6 +71,20 @@ const ContainerState* ending(const Container& container) {
   return container.last.kind == "terminated" ? &container.last : nullptr;
 }
 
+std::optional<PodLink> other_wait(std::string link, const Pod& pod) {
+  constexpr std::array<std::string_view, 4> known = {"", "ContainerCreating", "PodInitializing",
+                                                     "CrashLoopBackOff"};
+  for (const Container& one : pod.containers) {
+    if (one.state.kind != "waiting" || std::ranges::find(known, one.state.reason) != known.end()) continue;
+    PodLink waits = pending(std::move(link),
+                            fmt::format("{} waits: {}{}{}", named(one), one.state.reason,
+                                        one.state.message.empty() ? "" : ": ", brief(one.state.message)));
+    waits.reason = "container-waits";
+    return waits;
+  }
+  return std::nullopt;
+}
+
 std::string status_of(const Pod& pod) {
   if (pod.deleted) return "Terminating";
   if (!pod.reason.empty()) return pod.reason;
@@ -88,6 +103,7 @@ std::string status_of(const Pod& pod) {
 }
 
 std::string named(const Container& container) {
+  if (container.name.empty()) return container.is_init ? "an init container" : "the container";
   return (container.is_init ? "init container " : "container ") + container.name;
 }
 

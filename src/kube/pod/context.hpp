@@ -10,11 +10,15 @@
 /// What the links of one pod are evaluated from.
 namespace kube::pod {
 
+/// `pod_alone`: events, nodes and logs were not read; what they would show is not missing.
+enum class Scope { everything, pod_alone };
+
 struct Context {
   const PodView& view;
   const Pod& pod;
   const facts::Facts* host = nullptr;        ///< of its node, if they were read
   std::vector<const PodEvent*> events = {};  ///< about the pod, the oldest first
+  Scope scope = Scope::everything;
 };
 
 [[nodiscard]] PodLink passed(std::string link, std::string what);
@@ -57,6 +61,12 @@ struct Context {
 /// "is" for one, otherwise "are".
 [[nodiscard]] std::string_view is_are(double count);
 
+/// A container that waits for a reason that no link knows, in its own words; nothing: there is none.
+[[nodiscard]] std::optional<PodLink> other_wait(std::string link, const Pod& pod);
+
+/// All links of an existing pod, in order.
+[[nodiscard]] std::vector<PodLink> evaluate(const Context& context);
+
 // The links, in order. Each returns its state; later ones are only called if the earlier ones passed.
 [[nodiscard]] PodLink scheduled(const Context& context);
 [[nodiscard]] PodLink node(const Context& context);
@@ -68,6 +78,9 @@ struct Context {
 [[nodiscard]] PodLink run(const Context& context);
 [[nodiscard]] PodLink ready(const Context& context);
 
+/// Why the API server does not create a pod, from its message.
+[[nodiscard]] PodLink refused(const std::string& message, const std::string& space,
+                              std::vector<std::string> seen = {});
 /// Why a workload or controller has no pod, or fewer than requested.
 [[nodiscard]] PodLink created(const PodView& view, const PodTarget& target);
 /// The owners of the target's pods, the target first.
@@ -77,3 +90,12 @@ struct Context {
 [[nodiscard]] std::vector<GpuHolder> holders(const PodView& view, const Pod& pod);
 
 }  // namespace kube::pod
+
+namespace kube {
+
+/// The first broken link; otherwise the first unknown one; nullptr: all passed.
+[[nodiscard]] const PodLink* first_of(const std::vector<PodLink>& links);
+/// The verdict of a pod's first broken link; nullptr: there is none.
+[[nodiscard]] PodVerdict verdict_of(const Pod& pod, const PodLink* first, const WaitRules& rules = {});
+
+}  // namespace kube

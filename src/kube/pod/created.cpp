@@ -101,14 +101,6 @@ const PodEvent* failed_create(const PodView& view, const std::vector<const PodOw
   return found;
 }
 
-PodLink refused(const std::string& message, const std::string& space, std::vector<std::string> seen) {
-  const Words words = words_in(message, space);
-  if (const Pattern* pattern = match(patterns, message))
-    return broken("created", *pattern, words, std::move(seen));
-  return broken("created", "create-failed", fill("the pod cannot be created: {message}", words),
-                std::move(seen), fill("kubectl -n {space} get events", words));
-}
-
 /// States of controllers that want no pods, or no further ones.
 std::optional<PodLink> by_state(const PodOwner& owner, const PodTarget& target) {
   const std::string name = base::lower(owner.kind) + "/" + owner.name;
@@ -140,6 +132,14 @@ std::optional<PodLink> by_state(const PodOwner& owner, const PodTarget& target) 
 }
 
 }  // namespace
+
+PodLink refused(const std::string& message, const std::string& space, std::vector<std::string> seen) {
+  const Words words = words_in(message, space);
+  if (const Pattern* pattern = match(patterns, message))
+    return broken("created", *pattern, words, std::move(seen));
+  return broken("created", "create-failed", fill("the pod cannot be created: {message}", words),
+                std::move(seen), fill("kubectl -n {space} get events", words));
+}
 
 std::vector<const PodOwner*> owners_of(const PodView& view, const PodTarget& target) {
   std::vector<const PodOwner*> found;

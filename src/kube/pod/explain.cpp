@@ -39,20 +39,6 @@ std::vector<LogExcerpt> logs_of(const Pod& pod) {
   return logs;
 }
 
-void evaluate(const pod::Context& context, std::vector<PodLink>& links) {
-  bool reached = true;
-  for (const auto& [name, function] : later_links) {
-    if (!reached) {
-      links.push_back(pod::pending(name, "not reached"));
-      continue;
-    }
-    links.push_back(function(context));
-    // A link in progress is not an obstacle for the evaluation of the next ones, except for scheduling.
-    reached = links.back().state == LinkState::passed ||
-              (links.back().state == LinkState::unknown && links.back().link != "scheduled");
-  }
-}
-
 PodExplanation explain_one(const PodView& view, const Pod& object, const NodeFacts& hosts) {
   PodExplanation explanation;
   explanation.space = object.space;
@@ -67,8 +53,8 @@ PodExplanation explain_one(const PodView& view, const Pod& object, const NodeFac
       if (event.kind == "Pod" && event.name == object.name &&
           (!object.created || !event.last || *event.last + 1 >= *object.created))
         context.events.push_back(&event);
-  explanation.links.push_back(pod::passed("created", "the pod exists"));
-  evaluate(context, explanation.links);
+  explanation.links = pod::evaluate(context);
+  explanation.verdict = verdict_of(object, explanation.first());
   if (const PodLink* first = explanation.first();
       first && (first->reason == "gpus-in-use" || first->reason == "resource-claim-pending"))
     explanation.holders = pod::holders(view, object);
@@ -144,6 +130,8 @@ PodExplanation without_pod(const PodView& view, const PodTarget& target) {
   explanation.clock = view.cluster.clock;
   explanation.links.push_back(pod::created(view, target));
   const PodLink& link = explanation.links.front();
+  explanation.verdict = verdict_of({}, explanation.first());
+  explanation.verdict.stage = Stage::no_pod;
   const bool is_done = link.state == LinkState::passed;
   explanation.status = is_done ? "Completed" : link.reason == "stopped" ? "Stopped" : "No pod";
   if (!is_done)
@@ -165,6 +153,8 @@ void add_missing_pods(const PodView& view, const PodTarget& target, PodExplanati
   link.seen.push_back(fmt::format("{} of {} pods exist", active, *owners.front()->count));
   explanation.status = "Incomplete";
   explanation.links.front() = std::move(link);
+  explanation.verdict = verdict_of({}, explanation.first());
+  explanation.verdict.stage = Stage::no_pod;
 }
 
 std::unexpected<base::Error> no_such_name(const PodView& view, const PodName& asked) {
@@ -228,11 +218,28 @@ Result<PodName> parse_pod_name(std::string_view text) {
                     "[NAMESPACE/]NAME of lower-case letters, digits, '-' and '.'");
 }
 
-const PodLink* PodExplanation::first() const {
+const PodLink* first_of(const std::vector<PodLink>& links) {
   for (const LinkState state : {LinkState::broken, LinkState::unknown})
     for (const PodLink& link : links)
       if (link.state == state && link.what != "not reached") return &link;
   return nullptr;
+}
+
+std::vector<PodLink> pod::evaluate(const Context& context) {
+  std::vector<PodLink> links = {passed("created", "the pod exists")};
+  bool reached = true;
+  for (const auto& [name, function] : later_links) {
+    links.push_back(reached ? function(context) : pending(name, "not reached"));
+    // A link in progress is not an obstacle for the evaluation of the next ones, except for scheduling.
+    reached =
+        reached && (links.back().state == LinkState::passed ||
+                    (links.back().state == LinkState::unknown && name != std::string_view("scheduled")));
+  }
+  return links;
+}
+
+const PodLink* PodExplanation::first() const {
+  return first_of(links);
 }
 
 std::string PodExplanation::headline() const {

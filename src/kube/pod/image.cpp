@@ -22,7 +22,7 @@ constexpr std::array<Pattern, 12> image_patterns = {
      {{"no match for platform", "no matching manifest", "does not match the specified platform",
        "no image found in manifest list"},
       "image-platform",
-      "the image {image} does not exist for the architecture of node {node} ({arch})",
+      "the image {image} does not exist for the architecture of node {node}{arch_name}",
       "use an image for {arch}"},
      {{"toomanyrequests", "too many requests", "rate limit"},
       "registry-rate-limit",
@@ -41,8 +41,8 @@ constexpr std::array<Pattern, 12> image_patterns = {
       "the image {image} does not exist, or the registry {registry} requires a login",
       "correct the image name, or add a pull secret: kubectl -n {space} create secret docker-registry NAME "
       "--docker-server={registry}"},
-     {{"unauthorized", "401", "403", "authentication required", "no basic auth credentials",
-       "authorization failed"},
+     {{"unauthorized", "forbidden", "authentication required", "no basic auth credentials",
+       "authorization failed", "denied"},
       "image-unauthorized",
       "the registry {registry} refuses access to the image {image}",
       "kubectl -n {space} create secret docker-registry NAME --docker-server={registry} "
@@ -79,9 +79,9 @@ std::string registry_of(const std::string& image) {
 
 std::string arch_of(const Context& context) {
   const facts::Node* node = node_named(context.view, context.pod.node);
-  if (!node) return "its architecture";
+  if (!node) return {};
   const auto label = node->labels.find("kubernetes.io/arch");
-  return label == node->labels.end() ? "its architecture" : label->second;
+  return label == node->labels.end() ? std::string() : label->second;
 }
 
 /// The registry's answer: of the state, or of the latest event about this image.
@@ -100,7 +100,9 @@ std::string failure_of(const Context& context, const Container& container) {
 PodLink pull_failed(const Context& context, const Container& container) {
   Words words = words_of(context, &container);
   words["registry"] = registry_of(container.image);
-  words["arch"] = arch_of(context);
+  const std::string arch = arch_of(context);
+  words["arch"] = arch.empty() ? "its architecture" : arch;
+  words["arch_name"] = arch.empty() ? "" : fmt::format(" ({})", arch);
   const std::string message = failure_of(context, container);
   std::vector<std::string> seen = {container.state.reason + ": " + brief(message)};
   // The name of the image is not part of the reason.
@@ -111,7 +113,9 @@ PodLink pull_failed(const Context& context, const Container& container) {
                        ? "the pod has no imagePullSecrets"
                        : "imagePullSecrets: " + base::join(context.pod.pull_secrets, ", "));
   if (pattern) return broken("image", *pattern, words, seen);
-  return broken("image", "image-pull-failed", fill("node {node} cannot pull the image {image}", words), seen,
+  words["answer"] = message.empty() || message.starts_with("Back-off") ? "" : ": " + brief(message, 160);
+  return broken("image", "image-pull-failed",
+                fill("node {node} cannot pull the image {image}{answer}", words), seen,
                 fill("kubectl -n {space} describe pod {pod}", words));
 }
 

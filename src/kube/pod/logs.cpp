@@ -105,19 +105,23 @@ std::string driver_text(const facts::Facts& host, const std::string& node) {
 
 }  // namespace
 
-const std::vector<std::string>& failed_log(const Container& container) {
+std::vector<std::string> failed_log(const Container& container) {
   const bool restarted = container.state.kind != "terminated" && !container.previous_log.empty();
-  return restarted ? container.previous_log : container.log;
+  std::vector<std::string> lines = restarted ? container.previous_log : container.log;
+  if (const ContainerState* ended = ending(container); ended && lines.empty())
+    for (const std::string_view line : base::lines(ended->message)) lines.emplace_back(line);
+  return lines;
 }
 
 std::string last_line(const Container& container) {
-  for (const std::string& line : failed_log(container) | std::views::reverse)
+  const auto lines = failed_log(container);
+  for (const std::string& line : lines | std::views::reverse)
     if (!base::trim(line).empty()) return brief(line, 160);
   return {};
 }
 
 LogReason reason_in_log(const Container& container) {
-  const auto& lines = failed_log(container);
+  const auto lines = failed_log(container);
   for (const Pattern& pattern : log_patterns)
     for (const std::string& line : lines | std::views::reverse)
       if (match({&pattern, 1}, line)) return {&pattern, brief(line, 200)};

@@ -4,8 +4,9 @@
 
 namespace kube::pod {
 
-/// The lines of the run that failed: of the previous run, if the container was restarted since.
-[[nodiscard]] const std::vector<std::string>& failed_log(const Container& container);
+/// The lines of the run that failed: of the previous run, if the container was restarted since; without a
+/// log, those of its termination message.
+[[nodiscard]] std::vector<std::string> failed_log(const Container& container);
 /// Its last line that is not empty, shortened.
 [[nodiscard]] std::string last_line(const Container& container);
 

@@ -115,6 +115,7 @@ PodLink node(const Context& context) {
                   fmt::format("kubectl -n {} describe pod {}", pod.space, pod.name));
   if (has_ended) return passed("node", "the pod has ended");
   const facts::Node* on = node_named(context.view, pod.node);
+  if (context.scope == Scope::pod_alone) return passed("node", "on node " + pod.node);
   if (!context.view.cluster.nodes) return pending("node", "the nodes could not be read");
   if (!on)
     return broken("node", "node-removed", fmt::format("node {} is no longer in the cluster", pod.node), {},

@@ -48,14 +48,17 @@ std::string limit_of(const Container& container) {
 
 PodLink out_of_memory(const Context& context, const Container& container, std::vector<std::string> seen) {
   const std::string limit = limit_of(container);
+  const bool is_ours = context.pod.labels.contains("gpuadm.io/kind");
   if (limit.empty())
     return broken(
         "run", "oom-killed",
         fmt::format("{} was killed because node {} ran out of memory", named(container), context.pod.node),
         std::move(seen), fmt::format("set resources.requests.memory of container {}", container.name));
-  return broken(
-      "run", "oom-killed", fmt::format("{} was killed at its memory limit of {}", named(container), limit),
-      std::move(seen), fmt::format("increase resources.limits.memory of container {}", container.name));
+  return broken("run", "oom-killed",
+                fmt::format("{} was killed at its memory limit of {}", named(container), limit),
+                std::move(seen),
+                is_ours ? "increase --memory"
+                        : fmt::format("increase resources.limits.memory of container {}", container.name));
 }
 
 /// The probe that made the kubelet kill the container; nothing: none did.
@@ -106,9 +109,11 @@ PodLink by_exit_code(const Context& context, const Container& container, const C
     return broken("run", "completed-and-restarted",
                   fmt::format("{} ends with exit code 0 and is restarted each time", named(container)),
                   std::move(seen), "use a Job, or a command that keeps running");
-  return broken("run", "exit-code",
-                fmt::format("{} ended with exit code {}{}", named(container), code, after), std::move(seen),
-                logs);
+  return broken(
+      "run", "exit-code",
+      fmt::format("{} ended with exit code {}{}{}", named(container), code,
+                  ended.reason.empty() || ended.reason == "Error" ? "" : ", " + ended.reason, after),
+      std::move(seen), logs);
 }
 
 PodLink ended_badly(const Context& context, const Container& container, const ContainerState& ended) {
@@ -136,6 +141,21 @@ PodLink ended_badly(const Context& context, const Container& container, const Co
   return link;
 }
 
+/// Kubernetes sets only the condition of a pod to not ready if its node does not report.
+bool is_unreported(const Pod& pod) {
+  const auto place = pod.conditions.find("Ready");
+  if (place == pod.conditions.end() || place->second.status != "False" ||
+      place->second.reason == "ReadinessGatesNotReady")
+    return false;
+  bool any = false;
+  for (const Container& one : pod.containers) {
+    if (one.is_init) continue;
+    if (one.state.kind != "running" || !one.ready) return false;
+    any = true;
+  }
+  return any;
+}
+
 }  // namespace
 
 PodLink run(const Context& context) {
@@ -158,9 +178,11 @@ PodLink run(const Context& context) {
                      {brief(container->state.message)});
   }
   if (context.pod.phase == "Failed")
-    return broken("run", "failed",
-                  "the pod failed" + (context.pod.message.empty() ? "" : ": " + brief(context.pod.message)),
-                  {}, fmt::format("kubectl -n {} describe pod {}", context.pod.space, context.pod.name));
+    return broken(
+        "run", "failed",
+        fmt::format("the pod failed{}{}{}{}", context.pod.reason.empty() ? "" : ": ", context.pod.reason,
+                    context.pod.message.empty() ? "" : ": ", brief(context.pod.message)),
+        {}, fmt::format("kubectl -n {} describe pod {}", context.pod.space, context.pod.name));
   if (!has_started(context.pod)) return pending("run", "no container runs yet");
   for (const Container& one : context.pod.containers)
     if (one.restarts > 0 && one.last.kind == "terminated")
@@ -178,6 +200,9 @@ PodLink ready(const Context& context) {
   const auto place = context.pod.conditions.find("Ready");
   if (place != context.pod.conditions.end() && place->second.status == "True")
     return passed("ready", "the pod is ready");
+  if (is_unreported(context.pod))
+    return broken("ready", "node-lost", fmt::format("node {} does not report its state", context.pod.node),
+                  {}, fmt::format("gpuadm doctor {} --stage node", context.pod.node));
   for (const Container& container : context.pod.containers) {
     if (container.ready || container.is_init || container.state.kind != "running") continue;
     const PodEvent* event = latest(context, {"Unhealthy"});

@@ -238,7 +238,8 @@ PodLink by_scheduler(const Context& context) {
       return broken("scheduled", std::string(text.reason), std::string(text.what), {says},
                     std::string(text.fix));
   if (!says.empty())
-    return broken("scheduled", "unschedulable", "the scheduler finds no node for the pod", {says},
+    return broken("scheduled", "unschedulable",
+                  "the scheduler finds no node for the pod" + says.substr(says.find(':')), {says},
                   fmt::format("kubectl -n {} describe pod {}", context.pod.space, context.pod.name));
   const auto clock = context.view.cluster.clock;
   if (clock && context.pod.created && *clock - *context.pod.created < scheduler_patience)
@@ -277,14 +278,18 @@ std::optional<PodLink> impossible(const Context& context) {
 
 PodLink scheduled(const Context& context) {
   if (!context.pod.node.empty()) return passed("scheduled", "on node " + context.pod.node);
-  if (context.pod.phase != "Pending") return passed("scheduled", "the pod has ended");
+  if (!context.pod.phase.empty() && context.pod.phase != "Pending")
+    return passed("scheduled", "the pod has ended");
   if (!context.pod.gates.empty())
     return broken("scheduled", "scheduling-gate",
                   "the pod waits for its scheduling gates: " + base::join(context.pod.gates, ", "), {},
                   "the controller that set the gates must remove them");
   if (auto claim = waits_for_claim(context)) return std::move(*claim);
+  if (!context.view.cluster.nodes && !scheduler_says(context).empty()) return by_scheduler(context);
   if (!context.view.cluster.nodes)
-    return pending("scheduled", "the nodes could not be read", {scheduler_says(context)});
+    return pending("scheduled", context.scope == Scope::pod_alone
+                                    ? "the scheduler has not processed the pod yet"
+                                    : "the nodes could not be read");
   if (context.view.cluster.nodes->empty())
     return broken("scheduled", "no-nodes", "the cluster has no node", {}, "gpuadm join HOST");
   if (auto link = impossible(context)) {

@@ -10,8 +10,12 @@ namespace kube::pod {
 
 namespace {
 
-constexpr std::array<Pattern, 6> configuration_patterns = {
-    {{{"couldn't find key", "non-existent config key"},
+constexpr std::array<Pattern, 7> configuration_patterns = {
+    {{{"failed to sync", "timed out waiting"},
+      "configuration-not-read",
+      "the kubelet of {node} has not read the ConfigMaps and Secrets of container {container} in time",
+      "gpuadm doctor {node} --stage node"},
+     {{"couldn't find key", "non-existent config key"},
       "key-missing",
       "container {container} needs a key that does not exist: {message}",
       "kubectl -n {space} get configmaps,secrets"},
@@ -164,9 +168,11 @@ PodLink start(const Context& context) {
                     fill("correct lifecycle.postStart of container {container}", words));
     if (const Pattern* pattern = match(start_patterns, message))
       return broken("start", *pattern, words, std::move(seen));
-    return broken("start", "start-failed", fill("node {node} cannot start container {container}", words),
-                  std::move(seen), fill("gpuadm logs kubelet {node}", words));
+    return broken("start", "start-failed",
+                  fill("node {node} cannot start container {container}: {message}", words), std::move(seen),
+                  fill("gpuadm logs kubelet {node}", words));
   }
+  if (auto waits = other_wait("start", context.pod)) return std::move(*waits);
   if (has_started(context.pod)) return passed("start", "the containers were started");
   return pending("start", "the containers are being created");
 }
