@@ -1,4 +1,5 @@
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/kube/overview.hpp"
 
 #include "kube/pod/patterns.hpp"
 
@@ -123,8 +124,7 @@ PodLink pull_failed(const Context& context, const Container& container) {
 
 PodLink image(const Context& context) {
   for (const Container& container : context.pod.containers)
-    if (container.state.kind == "waiting" &&
-        std::ranges::find(waiting_reasons, container.state.reason) != waiting_reasons.end())
+    if (container.state.kind == "waiting" && is_about_image(container.state.reason))
       return pull_failed(context, container);
   if (!has_started(context.pod)) {
     const auto* pulling = latest(context, {"Pulling"});
@@ -141,3 +141,7 @@ PodLink image(const Context& context) {
 }
 
 }  // namespace kube::pod
+
+bool kube::is_about_image(std::string_view reason) {
+  return std::ranges::find(pod::waiting_reasons, reason) != pod::waiting_reasons.end();
+}
