@@ -17,7 +17,7 @@ using base::Tree;
 
 constexpr std::size_t longest_text = 400;
 
-/// Reasons that last until someone changes the pod or what it names. Every other reason may pass.
+/// Reasons that last until the pod, or what it names, is changed. Every other reason may pass.
 constexpr std::array<std::string_view, 17> lasting_reasons = {
     "image-name-invalid", "image-never-pull",  "image-platform",         "image-not-found",
     "image-unauthorized", "configmap-missing", "secret-missing",         "key-missing",

@@ -19,7 +19,7 @@ enum class Stage { no_pod, unscheduled, starting, running, ready, succeeded, fai
 enum class Outlook {
   waiting,   ///< nothing is known to prevent it
   doubtful,  ///< a problem that may pass by itself
-  hopeless   ///< a problem that lasts until someone changes something
+  hopeless   ///< a problem that lasts until the pod, or what it names, is changed
 };
 
 struct PodVerdict {

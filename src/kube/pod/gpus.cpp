@@ -14,10 +14,6 @@ namespace {
 using facts::DaemonSet;
 using facts::Node;
 
-bool is_gpu(std::string_view resource) {
-  return resource.starts_with("nvidia.com/");
-}
-
 /// gpuadm's and NVIDIA's DaemonSets of the device plugin.
 std::vector<const DaemonSet*> device_plugins(const PodView& view) {
   std::vector<const DaemonSet*> found;

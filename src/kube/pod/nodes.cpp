@@ -107,6 +107,10 @@ std::string text_of(const std::vector<NodeTerm>& terms) {
   return base::join(any, ", or ");
 }
 
+bool is_gpu(std::string_view resource) {
+  return resource.starts_with("nvidia.com/");
+}
+
 double capacity(const PodView& view, const Node& node, const std::string& resource) {
   if (const auto place = node.allocatable.find(resource); place != node.allocatable.end())
     return parse_quantity(place->second).value_or(0) * (resource == "cpu" ? 1000 : 1);

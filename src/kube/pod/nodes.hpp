@@ -30,6 +30,7 @@ struct NodeFit {
   std::vector<Misfit> misfits;
 };
 
+[[nodiscard]] bool is_gpu(std::string_view resource);
 /// What a node has of a resource for pods. GPUs that are allocated by claims count as "nvidia.com/gpu".
 [[nodiscard]] double capacity(const PodView& view, const facts::Node& node, const std::string& resource);
 /// What pods on the node have reserved of it.

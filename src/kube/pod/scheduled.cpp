@@ -110,10 +110,6 @@ std::string free_gpus(const Context& context, const std::vector<NodeFit>& nodes,
   return fmt::format("wait, or kubectl -n {} delete pod {}", most->space, most->pod);
 }
 
-bool is_gpu(const std::string& resource) {
-  return resource.starts_with("nvidia.com/");
-}
-
 /// "2 GPUs are", "12 CPUs are", "40.0 GiB of memory is".
 std::string amount_is(double amount, const std::string& resource) {
   const bool is_bytes = resource == "memory" || resource == "ephemeral-storage";
@@ -285,11 +281,9 @@ PodLink scheduled(const Context& context) {
                   "the pod waits for its scheduling gates: " + base::join(context.pod.gates, ", "), {},
                   "the controller that set the gates must remove them");
   if (auto claim = waits_for_claim(context)) return std::move(*claim);
-  if (!context.view.cluster.nodes && !scheduler_says(context).empty()) return by_scheduler(context);
   if (!context.view.cluster.nodes)
-    return pending("scheduled", context.scope == Scope::pod_alone
-                                    ? "the scheduler has not processed the pod yet"
-                                    : "the nodes could not be read");
+    return scheduler_says(context).empty() ? pending("scheduled", "the nodes could not be read")
+                                           : by_scheduler(context);
   if (context.view.cluster.nodes->empty())
     return broken("scheduled", "no-nodes", "the cluster has no node", {}, "gpuadm join HOST");
   if (auto link = impossible(context)) {
