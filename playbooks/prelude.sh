@@ -931,32 +931,15 @@ wait_is_hopeless() {
   exit "$gpuadm_hopeless"
 }
 
-# pods_unready NAMESPACE [KUBECTL-ARGUMENT...]: one line for each pod that is not ready: "NAME on NODE: REASON: MESSAGE". Ends the
-# wait if a pod cannot become ready: immediately if its image must not be pulled or has an invalid name, after 30s if the registry
-# does not have the image, and if a container has exited 5 times or more.
+# pods_unready NAMESPACE [KUBECTL-ARGUMENT...]: a line for each of the first 8 pods that have neither completed nor are ready: its name, node
+# and status. The runner judges them, and ends the wait if a pod cannot become ready: kube::read_unready, run/pods.cpp.
 pods_unready() {
   gpuadm_namespace=$1
   shift
-  gpuadm_container='container{"\t"}{.ready}{"\t"}{.restartCount}{"\t"}{.state.waiting.reason}{"\t"}{.state.waiting.message}{"\t"}{.lastState.terminated.exitCode}{"\n"}'
-  gpuadm_pods=$(node_kubectl -n "$gpuadm_namespace" get pods "$@" -o "jsonpath={range .items[*]}pod{\"\\t\"}{.metadata.name}{\"\\t\"}{.status.phase}{\"\\t\"}{.spec.nodeName}{\"\\n\"}{range .status.conditions[?(@.type==\"PodScheduled\")]}scheduled{\"\\t\"}{.status}{\"\\t\"}{.message}{\"\\n\"}{end}{range .status.initContainerStatuses[*]}$gpuadm_container{end}{range .status.containerStatuses[*]}$gpuadm_container{end}{end}") || return 1
-  gpuadm_pods=$(printf '%s\n' "$gpuadm_pods" | waited=${gpuadm_waited:-0} awk -F '\t' '
-    function report() { if (name != "" && phase != "Succeeded" && (reason != "" || phase != "Running" || !ready)) print mark name ": " (reason != "" ? reason : phase == "Running" ? "not ready" : phase) }
-    $1 == "pod" { report(); name = $2 ($4 == "" ? "" : " on " $4); phase = $3; reason = mark = ""; ready = 1; next }
-    $1 == "scheduled" && $2 != "True" && reason == "" { reason = "not scheduled: " $3 }
-    $1 == "container" {
-      if ($2 != "true") ready = 0
-      if ($4 == "" || reason != "") next
-      reason = $4 ($5 == "" ? "" : ": " $5)
-      absent = $5 ~ /not found|manifest unknown|name unknown|does not exist/
-      if ($4 == "ErrImageNeverPull" || $4 == "InvalidImageName") mark = "! "
-      if (($4 == "ImagePullBackOff" || $4 == "ErrImagePull") && absent && ENVIRON["waited"] >= 30) mark = "! "
-      if ($4 == "CrashLoopBackOff") reason = "CrashLoopBackOff: exited " $3 " times" ($6 == "" ? "" : ", last with status " $6)
-      if ($4 == "CrashLoopBackOff" && $3 >= 5) mark = "! "
-    }
-    END { report() }')
-  gpuadm_bad=$(printf '%s\n' "$gpuadm_pods" | sed -n 's/^! //p')
-  [ -z "$gpuadm_bad" ] || wait_is_hopeless "$gpuadm_bad"
-  [ -z "$gpuadm_pods" ] || printf '%s\n' "$gpuadm_pods"
+  gpuadm_pods=$(node_kubectl -n "$gpuadm_namespace" get pods "$@" \
+    -o 'jsonpath={range .items[*]}gpuadm-pod{"\t"}{.metadata.name}{"\t"}{.spec.nodeName}{"\t"}{.status}{"\n"}{end}') || return 1
+  printf '%s\n' "$gpuadm_pods" | awk -F '\t' '
+    $1 == "gpuadm-pod" && $4 !~ /"status":"True","type":"Ready"|"phase":"Succeeded"/ && shown++ < 8'
 }
 
 # --- Labels of nodes ---------------------------------------------------------------------------------

@@ -1,8 +1,7 @@
 #pragma once
 
 #include "gpuadm/facts/facts.hpp"
-
-#include "facts/sections/sections.hpp"
+#include "gpuadm/facts/sections.hpp"
 
 /// For readers. A subject has one, void read_X(const Sections&, Facts&): sections in, its part of the facts
 /// out. Missing or invalid parts are left empty. src/facts/parse.cpp lists them.

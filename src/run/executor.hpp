@@ -1,5 +1,6 @@
 #pragma once
 
+#include "gpuadm/kube/unready.hpp"
 #include "gpuadm/run/run.hpp"
 
 #include "run/distribution.hpp"
@@ -90,6 +91,8 @@ class Executor {
   void report_done(const std::string& host, const plan::Action& action, const transport::Exit& exit,
                    report::Did did, double seconds);
   static std::string why(const Walker& walker, const transport::Exit& exit);
+  /// Of a wait: what its check printed, with its pods as sentences.
+  static kube::WaitOutput output_of(const Walker& walker, const transport::Exit& exit);
   /// Of a wait: all its rounds.
   static double seconds_of(const Walker& walker, const transport::Exit& exit);
   void failed(const std::string& host, const plan::Action& action, const std::string& what,

@@ -29,9 +29,17 @@ void Executor::submit_wait(const std::string& host) {
 
 void Executor::still_waits(const std::string& host, const transport::Exit& exit) {
   const Walker& walker = walkers_[host];
-  Event seen = event(host, walker.action.id, Did::waiting,
-                     base::replace_all(base::tail(without_shell_noise(exit.err), 3), "\n", "; "));
-  seen.seconds = std::chrono::duration<double>(base::Clock::now() - walker.since).count();
+  const kube::WaitOutput output = output_of(walker, exit);
+  if (!output.hopeless.empty()) {
+    failed(host, walker.action,
+           fmt::format("cannot succeed, stopped after {}: {}", base::human_seconds(seconds_of(walker, exit)),
+                       output.hopeless),
+           "", seconds_of(walker, exit));
+    return pass_over(host);
+  }
+  Event seen =
+      event(host, walker.action.id, Did::waiting, base::replace_all(base::tail(output.text, 3), "\n", "; "));
+  seen.seconds = seconds_of(walker, exit);
   reporter_.on(seen);
   if (fleet_.interrupted()) return leave(host);
   submit_wait(host);
@@ -42,8 +50,15 @@ double Executor::seconds_of(const Walker& walker, const transport::Exit& exit) {
   return std::chrono::duration<double>(base::Clock::now() - walker.since).count();
 }
 
+kube::WaitOutput Executor::output_of(const Walker& walker, const transport::Exit& exit) {
+  const auto waited = std::chrono::duration_cast<std::chrono::seconds>(base::Clock::now() - walker.since);
+  return kube::read_unready(without_shell_noise(exit.err), kube::cluster_wait, waited);
+}
+
 std::string Executor::why(const Walker& walker, const transport::Exit& exit) {
-  std::string said = base::tail(without_shell_noise(exit.err), 12);
+  std::string said = base::tail(
+      walker.action.kind == plan::Kind::wait ? output_of(walker, exit).text : without_shell_noise(exit.err),
+      12);
   if (said.empty()) said = fmt::format("exit status {}, no output", exit.status);
   if (walker.action.kind != plan::Kind::wait || walker.doing != Walker::Doing::step) return said;
   const std::string time = base::human_seconds(seconds_of(walker, exit));

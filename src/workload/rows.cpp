@@ -1,6 +1,7 @@
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/time.hpp"
+#include "gpuadm/kube/verdict.hpp"
 #include "gpuadm/workload/addon.hpp"
 #include "gpuadm/workload/notebook.hpp"
 #include "gpuadm/workload/objects.hpp"
@@ -103,17 +104,17 @@ void see_notebook(const Group& group, WorkloadRow& row) {
   }
   std::vector<Tree> objects = group.pods;
   objects.push_back(deployment);
-  const PodStart start = read_start(objects);
-  row.why = start.why;
-  row.state = start.stage == PodStart::Stage::ready      ? "ready"
-              : start.outlook == PodStart::Outlook::lost ? "failed"
-                                                         : "starting";
+  const kube::PodVerdict verdict = kube::judge(objects);
+  row.why = verdict.text;
+  row.state = verdict.stage == kube::Stage::ready          ? "ready"
+              : verdict.outlook == kube::Outlook::hopeless ? "failed"
+                                                           : "starting";
 }
 
 /// By its pods: DaemonSets are not read.
 void see_addon(const Group& group, WorkloadRow& row) {
   const auto ready = std::ranges::count_if(group.pods, [](const Tree& pod) {
-    return read_start(std::span(&pod, 1)).stage == PodStart::Stage::ready;
+    return kube::judge(kube::read_pod(pod)).stage == kube::Stage::ready;
   });
   const auto all = static_cast<long>(group.pods.size());
   row.state = all > 0 && ready == all ? "ready" : fmt::format("{} of {} pods are ready", ready, all);

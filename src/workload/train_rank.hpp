@@ -8,7 +8,6 @@
 
 namespace workload {
 
-/// The text at a path, or empty.
 /// The rank of a pod or of a Job for one rank. Nothing: the object has none.
 [[nodiscard]] std::optional<int> rank_of(const base::Tree& object);
 /// The state of a rank from its pod.

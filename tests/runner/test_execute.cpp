@@ -88,6 +88,23 @@ TEST_CASE("run: a wait whose condition cannot become true ends at once, with the
   world.unlock();
 }
 
+TEST_CASE("run: pods of a wait are reported as sentences") {
+  if (!is_root()) return;
+  World world;
+  world
+      .add(plan::Kind::wait, "pods",
+           "printf 'gpuadm-pod\\tdns-1\\tgpu1\\t{\"phase\":\"Pending\"}\\n'\n[ \"$gpuadm_waited\" -ge 6 ] || "
+           "exit 1",
+           "")
+      .timeout = std::chrono::seconds(60);
+  world.lock();
+  CHECK(world.execute(run::Mode::apply).satisfied == 1);
+  const auto& events = world.seen.events();
+  CHECK(std::ranges::any_of(
+      events, [](const report::Event& event) { return event.detail == "dns-1 on gpu1: Pending"; }));
+  world.unlock();
+}
+
 TEST_CASE("run: a wait is reported while it lasts, with its duration and state") {
   if (!is_root()) return;
   World world;

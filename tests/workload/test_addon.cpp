@@ -310,7 +310,7 @@ TEST_CASE("the state of an add-on is that of the part that is furthest from bein
   CHECK(state.exists);
   CHECK(state.pod == "proxy-1");
   CHECK(state.line.starts_with("proxy: waiting for the image"));
-  CHECK(state.why.find("cannot pull the image chp:1") == 0);
+  CHECK(state.why == "the image chp:1 does not exist");
   objects[1]["status"].set("availableReplicas", 1);
   CHECK(workload::read_addon_state(objects).ready);
   // The controller has not seen a change yet.

@@ -1,31 +1,14 @@
-#include "gpuadm/base/files.hpp"
 #include "gpuadm/base/json.hpp"
-#include "gpuadm/base/yaml.hpp"
 #include "gpuadm/workload/state.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cstdlib>
 #include <ctime>
-#include <filesystem>
 
 namespace {
 
 using base::Tree;
-using workload::PodStart;
-namespace fs = std::filesystem;
-
-std::string state_case(const fs::path& path) {
-  return base::read_file(path).value_or("cannot read " + path.string());
-}
-
-std::string name_of(PodStart::Outlook outlook) {
-  return outlook == PodStart::Outlook::waits      ? "waits"
-         : outlook == PodStart::Outlook::doubtful ? "doubtful"
-                                                  : "lost";
-}
 
 std::vector<Tree> objects(std::string_view json) {
   const auto list = base::json::read(json, "test");
@@ -60,24 +43,6 @@ workload::HostWorkloads host(const std::string& node, std::vector<std::string> p
 }
 
 }  // namespace
-
-TEST_CASE("the state of a pod is one line, with the reason if it cannot become ready") {
-  std::vector<fs::path> cases;
-  for (const auto& entry : fs::directory_iterator(GPUADM_TESTS_DIR "/cases/pod-start"))
-    cases.push_back(entry.path());
-  std::ranges::sort(cases);
-  REQUIRE(cases.size() > 10);
-  for (const fs::path& folder : cases) {
-    CAPTURE(folder.filename().string());
-    const auto given = base::yaml::read(state_case(folder / "objects.yaml"), "objects.yaml");
-    REQUIRE(given);
-    const PodStart start = workload::read_start(given->items());
-    const std::string seen =
-        fmt::format("{}\n{}\n{}\n", workload::describe(start), name_of(start.outlook), start.why);
-    if (std::getenv("GPUADM_REWRITE_CASES")) REQUIRE(base::write_file(folder / "expected.txt", seen, 0644));
-    CHECK(seen == state_case(folder / "expected.txt"));
-  }
-}
 
 TEST_CASE("a stopped notebook is listed with its GPUs and volume, and without a node") {
   const auto rows = workload::workload_rows(objects("[" + deployment(0) + "]"));

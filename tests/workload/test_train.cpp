@@ -188,25 +188,26 @@ TEST_CASE("a job is repeated without what Kubernetes has added to it, for its ne
 
 TEST_CASE("the state of a job is that of its ranks, and the first failed one is named") {
   const Tree running = pod_object(0, "status: { phase: Running }");
-  const Tree pending =
-      pod_object(1,
-                 "status: { phase: Pending, conditions: [{ type: PodScheduled, status: \"False\", "
-                 "reason: Unschedulable, message: 0/2 nodes }] }");
+  Tree pending = pod_object(1,
+                            "status: { phase: Pending, conditions: [{ type: PodScheduled, status: \"False\", "
+                            "reason: Unschedulable, message: 0/2 nodes }] }");
+  pending["spec"].set("nodeName", "");
   TrainState state = state_of({job_object("")}, {running, pending});
   CHECK(state.phase == TrainState::Phase::pending);
   REQUIRE(state.waiting());
   CHECK(state.waiting()->rank == 1);
-  CHECK(state.states[1].why == "Unschedulable: 0/2 nodes");
-  const Tree killed =
-      pod_object(1,
-                 "status: { phase: Failed, containerStatuses: [{ state: { terminated: { exitCode: "
-                 "137, reason: OOMKilled } } }] }");
+  CHECK(state.states[1].why == "the scheduler finds no node for the pod: 0/2 nodes");
+  const Tree killed = pod_object(
+      1,
+      "status: { phase: Failed, containerStatuses: [{ name: rank, state: { terminated: { exitCode: "
+      "137, reason: OOMKilled } } }] }");
   state = state_of({job_object("")}, {running, killed});
   CHECK(state.phase == TrainState::Phase::failed);
   REQUIRE(state.failed());
-  CHECK(state.failed()->why == "exit code 137: out of memory (OOMKilled)");
-  const Tree exited = pod_object(
-      0, "status: { phase: Failed, containerStatuses: [{ state: { terminated: { exitCode: 1 } } }] }");
+  CHECK(state.failed()->why == "container rank was killed because node gpu1 ran out of memory");
+  const Tree exited = pod_object(0,
+                                 "status: { phase: Failed, containerStatuses: [{ name: rank, state: { "
+                                 "terminated: { exitCode: 1 } } }] }");
   CHECK(state_of({job_object("")}, {exited, killed}).failed()->rank == 1);
   CHECK(state_of({job_object("")}, {exited}).failed()->rank == 0);
   state = state_of({job_object("")}, {running});
@@ -228,11 +229,11 @@ TEST_CASE("the state of a job is that of its ranks, and the first failed one is 
 
 TEST_CASE("an image that does not exist cannot be waited for, one whose registry does not answer can") {
   const auto waiting = [](const std::string& message) {
-    return pod_object(
-        0,
-        "status: { phase: Pending, containerStatuses: [{ state: { waiting: { reason: ErrImagePull, "
-        "message: " +
-            message + " } } }] }");
+    return pod_object(0,
+                      "status: { phase: Pending, containerStatuses: [{ name: rank, state: { waiting: { "
+                      "reason: ErrImagePull, "
+                      "message: " +
+                          message + " } } }] }");
   };
   CHECK(state_of({job_object("")}, {waiting("manifest unknown")}).states[0].hopeless);
   CHECK(!state_of({job_object("")}, {waiting("i/o timeout")}).states[0].hopeless);
@@ -241,7 +242,7 @@ TEST_CASE("an image that does not exist cannot be waited for, one whose registry
 TEST_CASE("a rank on a node that does not report is unreachable") {
   const Tree lost = pod_object(0,
                                "status: { phase: Running, conditions: [{ type: Ready, status: \"False\" }], "
-                               "containerStatuses: [{ state: { running: {} } }] }");
+                               "containerStatuses: [{ name: rank, ready: true, state: { running: {} } }] }");
   CHECK(state_of({job_object("")}, {lost}).states[0].unreachable);
 }
 

@@ -27,7 +27,7 @@ struct PodError {
   std::string pod;        ///< "kube-system/coredns-5d78c9869d-abcde"
   std::string container;  ///< empty: the pod as a whole
   std::string operation;  ///< "StartContainer", "CreatePodSandbox"
-  std::string reason;     ///< "ImagePullBackOff", "CreatePodSandboxError"
+  std::string reason;     ///< "CrashLoopBackOff", "CreatePodSandboxError"
   std::string message;
 };
 

@@ -2,7 +2,7 @@
 
 #include "gpuadm/base/error.hpp"
 #include "gpuadm/base/tree.hpp"
-#include "gpuadm/workload/state.hpp"
+#include "gpuadm/kube/verdict.hpp"
 
 #include <optional>
 #include <set>
@@ -18,7 +18,7 @@ namespace workload {
 struct AddonState {
   bool ready = false;
   bool exists = false;  ///< it has a Deployment or a DaemonSet
-  PodStart::Outlook outlook = PodStart::Outlook::waits;
+  kube::Outlook outlook = kube::Outlook::waiting;
   std::string line;  ///< the first part that is not ready: "hub: waiting for a node"; or "ready"
   std::string why;   ///< what is wrong with it; empty: nothing
   std::string pod;   ///< its pod; empty: none

@@ -13,26 +13,6 @@
 /// States of workloads, from the objects that the API server returns.
 namespace workload {
 
-/// How far the pod of a Deployment is.
-struct PodStart {
-  enum class Stage { no_pod, unscheduled, starting, running, ready };
-  /// Whether it can still become ready.
-  enum class Outlook {
-    waits,     ///< nothing is wrong
-    doubtful,  ///< a problem that may pass: fails if it lasts
-    lost       ///< a problem that does not pass
-  };
-  Stage stage = Stage::no_pod;
-  Outlook outlook = Outlook::waits;
-  std::string why;  ///< the problem: "cannot pull the image …: not found"; empty: none
-  std::string pod, node;
-};
-
-/// Of the newest pod that is not being deleted. `objects`: the Deployment and its pods.
-[[nodiscard]] PodStart read_start(std::span<const base::Tree> objects);
-/// The state as one line: "waiting for a node", "waiting for the image and the volumes on gpu1".
-[[nodiscard]] std::string describe(const PodStart& start);
-
 /// A workload in a list.
 struct WorkloadRow {
   std::string kind, space, name;

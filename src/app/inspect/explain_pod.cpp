@@ -24,7 +24,7 @@ using base::Fault;
 /// Each command in the script has a shorter limit.
 constexpr std::chrono::seconds patience{180};
 
-Result<transport::Command> pod_command(const cluster::PodName& name, const assets::Store& assets) {
+Result<transport::Command> pod_command(const kube::PodName& name, const assets::Store& assets) {
   transport::Command command = TRY(session::view_command(assets));
   command.label = "read the pod";
   command.timeout = patience;
@@ -46,14 +46,14 @@ std::vector<std::string> likely_planes(const spec::Cluster& cluster, const trans
 }
 
 /// The view of the first control-plane node whose API server lists the pods.
-Result<facts::PodView> read_view(const spec::Cluster& cluster, const cluster::PodName& name,
-                                 transport::Fleet& fleet, const assets::Store& assets) {
-  std::optional<facts::PodView> silent;
+Result<kube::PodView> read_view(const spec::Cluster& cluster, const kube::PodName& name,
+                                transport::Fleet& fleet, const assets::Store& assets) {
+  std::optional<kube::PodView> silent;
   std::vector<base::Error> errors;
   for (const std::string& host : likely_planes(cluster, fleet)) {
     auto exit = session::ask(host, TRY(pod_command(name, assets)), fleet);
     if (!exit && exit.error().fault == Fault::interrupted) return std::unexpected(std::move(exit).error());
-    auto view = exit ? facts::parse_pod_view(exit->out) : std::unexpected(exit.error());
+    auto view = exit ? kube::parse_pod_view(exit->out) : std::unexpected(exit.error());
     if (!view) {
       errors.push_back(std::move(view).error());
       continue;
@@ -88,20 +88,20 @@ Result<facts::Facts> read_host(const std::string& host, transport::Fleet& fleet,
 
 }  // namespace
 
-Result<cluster::PodExplanation> explain_pod(const spec::Cluster& cluster, const cluster::PodName& name,
-                                            transport::Fleet& fleet, const assets::Store& assets) {
-  const facts::PodView view = TRY(read_view(cluster, name, fleet, assets));
-  cluster::PodExplanation explanation = TRY(cluster::explain(view, name));
-  const std::string node = cluster::node_to_inspect(explanation);
+Result<kube::PodExplanation> explain_pod(const spec::Cluster& cluster, const kube::PodName& name,
+                                         transport::Fleet& fleet, const assets::Store& assets) {
+  const kube::PodView view = TRY(read_view(cluster, name, fleet, assets));
+  kube::PodExplanation explanation = TRY(kube::explain(view, name));
+  const std::string node = kube::node_to_inspect(explanation);
   const std::string host = node.empty() ? "" : host_of(node, view.cluster, cluster);
   if (host.empty()) return explanation;
   // The explanation is complete without these facts, so that an unreachable host is not an error.
   const auto facts = read_host(host, fleet, assets);
   if (!facts && facts.error().fault == Fault::interrupted) return std::unexpected(facts.error());
-  return facts ? cluster::explain(view, name, {{node, &*facts}}) : explanation;
+  return facts ? kube::explain(view, name, {{node, &*facts}}) : explanation;
 }
 
-std::optional<PodReason> reason_of(const spec::Cluster& cluster, const cluster::PodName& name,
+std::optional<PodReason> reason_of(const spec::Cluster& cluster, const kube::PodName& name,
                                    session::ClusterClient& client) {
   const auto explanation = explain_pod(cluster, name, client.fleet(), client.assets());
   if (!explanation || explanation->is_well()) return std::nullopt;
@@ -110,7 +110,7 @@ std::optional<PodReason> reason_of(const spec::Cluster& cluster, const cluster::
                    base::printable(explanation->first()->fix, longest)};
 }
 
-std::string explain_command(const cluster::PodName& name, const session::Hosts& hosts,
+std::string explain_command(const kube::PodName& name, const session::Hosts& hosts,
                             const session::Connection& connection) {
   return fmt::format("gpuadm explain pod {}/{}{}", name.space, name.name, session::typed(hosts, connection));
 }
@@ -120,15 +120,15 @@ std::string with_details(const std::string& fix, const std::string& command) {
 }
 
 Result<Outcome> explain_pod(const ExplainPodOptions& options, Io& io) {
-  const cluster::PodName name = TRY(cluster::parse_pod_name(options.pod));
+  const kube::PodName name = TRY(kube::parse_pod_name(options.pod));
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
   const spec::Cluster cluster = TRY(session::read_cluster(options.hosts, options.common.connection));
   const auto connections = TRY(session::Connections::open(cluster, options.common.connection, io));
   const auto fleet = connections->fleet(session::Access::read_only);
-  cluster::PodExplanation explanation = TRY(explain_pod(cluster, name, *fleet, assets));
+  kube::PodExplanation explanation = TRY(explain_pod(cluster, name, *fleet, assets));
   // Suggested commands get the arguments that select the same hosts.
   const std::string rest = session::typed({options.hosts.file, {}}, options.common.connection);
-  for (cluster::PodLink& link : explanation.links)
+  for (kube::PodLink& link : explanation.links)
     if (link.fix.starts_with("gpuadm ") && link.fix.find_first_of(",;") == std::string::npos &&
         link.fix.find(" -f ") == std::string::npos)
       link.fix += rest;

@@ -80,7 +80,7 @@ std::string ranks_as_text(const TrainState& state, std::size_t width) {
 Result<Outcome> train_status(const TrainOptions& options, Io& io) {
   const auto opened = TRY(open_train_session(options.common, options.hosts, session::Access::read_only, io));
   const TrainState state = TRY(read_train_state(*opened->client, space_of(options), options.name));
-  const cluster::PodName pod{state.space, pod_to_explain(state)};
+  const kube::PodName pod{state.space, pod_to_explain(state)};
   const auto reason = pod.name.empty() ? std::nullopt : reason_of(opened->cluster, pod, *opened->client);
   if (options.form == TrainForm::json) {
     Tree tree = to_tree(state);

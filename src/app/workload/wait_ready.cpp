@@ -13,25 +13,24 @@ namespace {
 
 using namespace std::chrono_literals;
 using base::Fault;
-using workload::PodStart;
+using kube::PodVerdict;
 
 constexpr std::chrono::seconds between_reads{1};
-constexpr std::chrono::seconds doubt{45};  ///< how long a problem may last that may pass
 
 std::string seconds(std::chrono::seconds time) {
   return base::human_seconds(static_cast<double>(time.count()));
 }
 
 /// Waits on the node until the Deployment is available, one read long at most.
-Result<PodStart> read_pod(const AwaitedPod& awaited, session::ClusterClient& client) {
-  return workload::read_start(TRY(client.get({.kinds = {"deployments.apps", "pods"},
-                                              .space = awaited.space,
-                                              .selector = awaited.selector,
-                                              .available_within = between_reads})));
+Result<PodVerdict> read_pod(const AwaitedPod& awaited, session::ClusterClient& client) {
+  return kube::judge(TRY(client.get({.kinds = {"deployments.apps", "pods"},
+                                     .space = awaited.space,
+                                     .selector = awaited.selector,
+                                     .available_within = between_reads})));
 }
 
-std::string line_of(const PodStart& start) {
-  return workload::describe(start) + (start.why.empty() ? "" : ": " + start.why);
+std::string line_of(const PodVerdict& verdict) {
+  return kube::describe(verdict) + (verdict.text.empty() ? "" : ": " + verdict.text);
 }
 
 }  // namespace
@@ -40,7 +39,7 @@ Result<> wait_until_ready(ReachedCluster& cluster, std::chrono::seconds patience
                           const std::function<Result<ReadyProgress>()>& read,
                           const std::function<base::Error(Fault)>& not_ready, Io& io) {
   const base::Instant until = base::Clock::now() + patience;
-  base::Instant doubtful_since = base::Clock::now();
+  base::Instant well_until = base::Clock::now();
   ReadFailures failures(io);
   std::string shown;
   while (true) {
@@ -50,15 +49,16 @@ Result<> wait_until_ready(ReachedCluster& cluster, std::chrono::seconds patience
     if (!answer) {
       TRY(failures.tolerate(answer.error()));
       if (now >= until) return std::unexpected(answer.error());
-      doubtful_since = now;
+      well_until = now;
       TRY(cluster.pause(between_reads));
       continue;
     }
     failures.reset();
     const ReadyProgress& progress = *answer;
     if (progress.ready) return {};
-    if (progress.outlook != PodStart::Outlook::doubtful) doubtful_since = now;
-    if (progress.outlook == PodStart::Outlook::lost || now - doubtful_since >= doubt)
+    if (progress.outlook == kube::Outlook::waiting) well_until = now;
+    const auto lasted = std::chrono::duration_cast<std::chrono::seconds>(now - well_until);
+    if (kube::ends_wait(kube::notebook_wait, progress.outlook, lasted))
       return std::unexpected(not_ready(Fault::remote));
     if (now >= until) {
       base::Error error = not_ready(Fault::timeout);
@@ -75,20 +75,20 @@ Result<> wait_until_ready(ReachedCluster& cluster, std::chrono::seconds patience
 
 Result<std::string> wait_ready(ReachedCluster& cluster, const AwaitedPod& awaited,
                                std::chrono::seconds patience, Io& io) {
-  PodStart start;
+  PodVerdict verdict;
   const auto read = [&]() -> Result<ReadyProgress> {
-    start = TRY(read_pod(awaited, cluster.client()));
-    return ReadyProgress{start.stage == PodStart::Stage::ready, start.outlook, line_of(start)};
+    verdict = TRY(read_pod(awaited, cluster.client()));
+    return ReadyProgress{verdict.stage == kube::Stage::ready, verdict.outlook, line_of(verdict)};
   };
   const auto not_ready = [&](Fault fault) {
-    const cluster::PodName name{awaited.space, start.pod.empty() ? awaited.name : start.pod};
+    const kube::PodName name{awaited.space, verdict.pod.empty() ? awaited.name : verdict.pod};
     const auto reason = reason_of(cluster.spec(), name, cluster.client());
-    std::string what = reason ? reason->what : start.why;
-    if (fault == Fault::timeout) what = workload::describe(start) + (what.empty() ? "" : ": " + what);
-    return base::Error{fault, std::move(what), reason ? reason->fix : ""};
+    std::string what = reason ? reason->what : verdict.text;
+    if (fault == Fault::timeout) what = kube::describe(verdict) + (what.empty() ? "" : ": " + what);
+    return base::Error{fault, std::move(what), reason ? reason->fix : verdict.fix};
   };
   TRY(wait_until_ready(cluster, patience, read, not_ready, io));
-  return start.node;
+  return verdict.node;
 }
 
 }  // namespace app

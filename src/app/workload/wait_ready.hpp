@@ -1,6 +1,6 @@
 #pragma once
 
-#include "gpuadm/workload/state.hpp"
+#include "gpuadm/kube/verdict.hpp"
 
 #include "app/workload/reach.hpp"
 
@@ -13,7 +13,7 @@ namespace app {
 /// What a wait has read.
 struct ReadyProgress {
   bool ready = false;
-  workload::PodStart::Outlook outlook = workload::PodStart::Outlook::waits;
+  kube::Outlook outlook = kube::Outlook::waiting;
   std::string line;  ///< what it waits for
 };
 

@@ -1,4 +1,5 @@
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/kube/overview.hpp"
 
 #include "checks/chain/proof.hpp"
 #include "checks/chain/words.hpp"
@@ -6,7 +7,6 @@
 #include "checks/queries.hpp"
 
 #include <algorithm>
-#include <array>
 
 /// The chain's links that are tested by pods created for them.
 namespace checks {
@@ -37,17 +37,8 @@ bool has_ended(const Pod& pod) {
   return pod.phase == "Succeeded" || pod.phase == "Failed";
 }
 
-/// Its container waits for something that does not happen by itself.
-bool is_hopeless(const Pod& pod) {
-  constexpr std::array reasons = {"ErrImageNeverPull",    "InvalidImageName",  "ImageInspectError",
-                                  "CreateContainerError", "RunContainerError", "CreateContainerConfigError"};
-  return std::ranges::any_of(pod.waiting, [&](const std::string& reason) {
-    return std::ranges::find(reasons, reason) != reasons.end();
-  });
-}
-
 bool is_decided(const PodTest& pod_test, const Pod& pod, const Made& made) {
-  if (has_ended(pod) || is_hopeless(pod)) return true;
+  if (has_ended(pod) || kube::judge(kube::pod_of(pod)).outlook == kube::Outlook::hopeless) return true;
   if (pod_test.link == Link::scheduling) return pod.phase == "Running" || !pod.unscheduled.empty();
   if (pod_test.link != Link::reload) return false;
   return facts::parse_proof(made.log_of(pod)).rounds.size() >= pod_test.rounds;

@@ -1,4 +1,5 @@
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/kube/overview.hpp"
 
 #include "checks/cluster/whole.hpp"
 #include "checks/kubelet/reasons.hpp"
@@ -35,7 +36,7 @@ std::string newest_event(const Whole& w, const facts::Pod& pod) {
 /// Why a pod waits: its container's reason, otherwise the scheduler's, otherwise its newest event.
 std::string more_of(const Whole& w, const facts::Pod& pod) {
   // The message of these adds nothing to the reason.
-  const bool says_little = trouble_of(pod) == "ImagePullBackOff" || pod.waits_for.empty();
+  const bool says_little = pod.waits_for.empty() || pod.waits_for.starts_with("Back-off");
   if (!pod.unscheduled.empty() && pod.waits_for.empty()) return pod.unscheduled;
   const std::string event = says_little ? newest_event(w, pod) : std::string();
   return event.empty() ? pod.waits_for : event;
@@ -91,44 +92,13 @@ void pod_reasons(const Whole& w, Verdicts& out) {
              why_of(w, *those.front()), remedy_for(*those.front()));
 }
 
-struct Pull {
-  std::string_view contains, says, remedy;
-};
-constexpr std::array pulls = {
-    Pull{"unauthorized", "the registry requires a login",
-         "kubectl create secret docker-registry, and name it in imagePullSecrets"},
-    Pull{"401", "the registry requires a login",
-         "kubectl create secret docker-registry, and name it in imagePullSecrets"},
-    Pull{"denied", "the registry rejects the login",
-         "check the secret named in imagePullSecrets, and the image's name"},
-    Pull{"toomanyrequests", "the registry limits the rate of requests", "log in to it, or use a mirror"},
-    Pull{"not found", "the image does not exist", "check the image's name and tag"},
-    Pull{"no such host", "the registry's name does not resolve", "check DNS and the proxy of the nodes"},
-    Pull{"x509", "the registry's certificate is not trusted",
-         "put its CA on the nodes, then: systemctl restart containerd"},
-    Pull{"i/o timeout", "the registry cannot be reached", "check routes, firewall and proxy of the nodes"},
-};
-
 void image_pull(const Whole& w, Verdicts& out) {
   const auto* pods = given(w.facts.pods, out, "the pods");
   if (!pods) return;
-  for (const facts::Pod& pod : *pods) {
-    if (!has(pod.waiting, "ImagePullBackOff") && !has(pod.waiting, "ErrImagePull")) continue;
-    // During a back-off, only the events contain the cause.
-    std::string why = pod.waits_for;
-    if (w.facts.events)
-      for (const facts::Event& event : *w.facts.events)
-        if (event.space == pod.space && event.name == pod.name && event.reason == "Failed" &&
-            contains(event.message, "pull"))
-          why = event.message;
-    const auto place =
-        std::ranges::find_if(pulls, [&](const Pull& pull) { return contains(why, pull.contains); });
-    out.fail(Severity::blocker,
-             place == pulls.end() ? "an image cannot be pulled"
-                                  : "an image cannot be pulled: " + std::string(place->says),
-             fmt::format("{}: {}", pod.full(), why),
-             place == pulls.end() ? remedy_for(pod) : std::string(place->remedy));
-  }
+  for (const facts::Pod& pod : *pods)
+    if (const auto link = kube::image_problem(pod, w.facts))
+      out.fail(Severity::blocker, "an image cannot be pulled: " + link->what,
+               pod.full() + ": " + base::join(link->seen, "; "), link->fix);
 }
 
 void runtime_handler(const Whole& w, Verdicts& out) {

@@ -1,7 +1,7 @@
 #include "checks/kubelet/disk_pressure.hpp"
 
 #include "gpuadm/base/text.hpp"
-#include "gpuadm/facts/pod_object.hpp"
+#include "gpuadm/kube/quantity.hpp"
 
 #include <algorithm>
 #include <array>
@@ -38,7 +38,7 @@ std::string eviction_threshold(const base::Tree& settings, const EvictionSignal&
 
 std::optional<double> share_of(std::string_view threshold, double whole) {
   if (!threshold.ends_with('%')) {
-    const auto amount = facts::parse_quantity(threshold);
+    const auto amount = kube::parse_quantity(threshold);
     return amount && whole > 0 ? std::optional(*amount / whole) : std::nullopt;
   }
   const auto number = base::to_real(threshold.substr(0, threshold.size() - 1));

@@ -1,6 +1,7 @@
 #include "checks/kubelet/reasons.hpp"
 
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/kube/overview.hpp"
 
 #include "checks/cluster/whole.hpp"
 #include "checks/kernel/limits.hpp"
@@ -150,15 +151,9 @@ void network_plugin(const Subject&, const PodStates& states, Verdicts& out) {
   }
 }
 
-bool is_pull(const PodError& error) {
-  return error.reason == "ErrImagePull" || error.reason == "ImagePullBackOff" ||
-         error.reason == "ErrImageNeverPull" || error.reason == "InvalidImageName" ||
-         error.reason == "RegistryUnavailable";
-}
-
 void image_pull(const Subject&, const PodStates& states, Verdicts& out) {
   for (const PodError& error : current_errors(states)) {
-    if (!is_pull(error)) continue;
+    if (!kube::is_about_image(error.reason)) continue;
     const std::string image = quoted_after(error.message, "image ");
     // During a back-off, only the runtime reports the cause.
     std::string why = answer_in(error.message, image);
@@ -215,8 +210,8 @@ void containers_run(const Subject&, const PodStates& states, Verdicts& out) {
                  "kubelet's arguments (/etc/default/kubelet), then: systemctl restart kubelet");
       continue;
     }
-    if (is_pull(error) || error.reason == "CrashLoopBackOff" || contains(error.message, "sandbox image") ||
-        contains(error.message, "network"))
+    if (kube::is_about_image(error.reason) || error.reason == "CrashLoopBackOff" ||
+        contains(error.message, "sandbox image") || contains(error.message, "network"))
       continue;
     // Every kubelet reports this after its start, until it has the list of services.
     if (contains(error.message, "services have not yet been read at least once")) continue;

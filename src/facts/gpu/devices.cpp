@@ -2,8 +2,7 @@
 
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/text.hpp"
-
-#include "facts/text/table.hpp"
+#include "gpuadm/facts/table.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,8 +1,7 @@
 #include "gpuadm/facts/proof.hpp"
 
 #include "gpuadm/base/json.hpp"
-
-#include "facts/sections/sections.hpp"
+#include "gpuadm/facts/sections.hpp"
 
 namespace facts {
 

@@ -1,8 +1,7 @@
 #pragma once
 
 #include "gpuadm/facts/network.hpp"
-
-#include "facts/sections/sections.hpp"
+#include "gpuadm/facts/sections.hpp"
 
 namespace facts {
 

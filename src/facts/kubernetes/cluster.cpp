@@ -4,11 +4,11 @@
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/time.hpp"
 #include "gpuadm/facts/facts.hpp"
+#include "gpuadm/facts/table.hpp"
 
 #include "facts/gpu/devices.hpp"
 #include "facts/kubernetes/etcd.hpp"
 #include "facts/sections/section_forms.hpp"
-#include "facts/text/table.hpp"
 
 #include <fmt/format.h>
 

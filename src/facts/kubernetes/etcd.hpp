@@ -2,8 +2,7 @@
 
 #include "gpuadm/facts/cluster.hpp"
 #include "gpuadm/facts/kubernetes.hpp"
-
-#include "facts/sections/sections.hpp"
+#include "gpuadm/facts/sections.hpp"
 
 namespace facts {
 

@@ -2,8 +2,7 @@
 
 #include "gpuadm/base/tree.hpp"
 #include "gpuadm/facts/hardening.hpp"
-
-#include "facts/sections/sections.hpp"
+#include "gpuadm/facts/sections.hpp"
 
 namespace facts {
 

@@ -1,8 +1,7 @@
 #include "gpuadm/facts/made.hpp"
 
 #include "gpuadm/base/yaml.hpp"
-
-#include "facts/sections/sections.hpp"
+#include "gpuadm/facts/sections.hpp"
 
 namespace facts {
 

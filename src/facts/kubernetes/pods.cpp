@@ -78,7 +78,7 @@ void read_error(std::string_view line, const Section* folders, std::vector<PodEr
   });
   if (same != errors.end()) {
     // Older kubelets log why an image cannot be pulled only when they try, and not during the back-off.
-    if (same->reason == "ErrImagePull" && error.reason == "ImagePullBackOff") return;
+    if (error.message.starts_with("Back-off") && !same->message.starts_with("Back-off")) return;
     errors.erase(same);
   }
   errors.push_back(std::move(error));

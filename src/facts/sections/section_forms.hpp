@@ -1,8 +1,7 @@
 #pragma once
 
 #include "gpuadm/facts/facts.hpp"
-
-#include "facts/sections/sections.hpp"
+#include "gpuadm/facts/sections.hpp"
 
 #include <map>
 #include <span>

@@ -1,4 +1,4 @@
-#include "facts/sections/sections.hpp"
+#include "gpuadm/facts/sections.hpp"
 
 #include "gpuadm/base/text.hpp"
 

@@ -12,7 +12,7 @@ namespace workload {
 namespace {
 
 using base::Tree;
-using Outlook = PodStart::Outlook;
+using kube::PodVerdict;
 
 long long count_at(const Tree& object, std::initializer_list<std::string_view> path) {
   const Tree* found = object.at(path);
@@ -46,15 +46,14 @@ bool is_rolled_out(const Tree& controller, bool daemon) {
 }
 
 /// Of one Deployment or DaemonSet: the pod that is furthest from being ready.
-PodStart worst_start(const Tree& controller, std::span<const Tree> pods) {
-  PodStart worst = read_start(std::span(&controller, 1));
+PodVerdict worst_pod(const Tree& controller, std::span<const Tree> pods) {
+  PodVerdict worst = kube::judge(std::span(&controller, 1));
   bool any = false;
   for (const Tree& pod : pods) {
     if (is_ending(pod) || part_of(pod) != part_of(controller)) continue;
-    const PodStart start = read_start(std::span(&pod, 1));
-    if (!any || start.outlook > worst.outlook ||
-        (start.outlook == worst.outlook && start.stage < worst.stage))
-      worst = start;
+    const PodVerdict verdict = kube::judge(kube::read_pod(pod));
+    if (!any || std::pair(worst.outlook, verdict.stage) < std::pair(verdict.outlook, worst.stage))
+      worst = verdict;
     any = true;
   }
   return worst;
@@ -72,12 +71,11 @@ AddonState read_addon_state(std::span<const Tree> objects) {
     if (kind != "Deployment" && kind != "DaemonSet") continue;
     state.exists = true;
     if (is_rolled_out(object, kind == "DaemonSet")) continue;
-    const PodStart start = worst_start(object, pods);
-    if (!state.ready && start.outlook <= state.outlook) continue;
+    const PodVerdict worst = worst_pod(object, pods);
+    if (!state.ready && worst.outlook <= state.outlook) continue;
     // A pod that is ready belongs to the version before, or is not counted yet.
-    const std::string line =
-        start.stage == PodStart::Stage::ready ? "waiting for the new pods" : describe(start);
-    state = {false, true, start.outlook, part_of(object) + ": " + line, start.why, start.pod};
+    const std::string line = worst.stage == kube::Stage::ready ? "waiting for the new pods" : describe(worst);
+    state = {false, true, worst.outlook, part_of(object) + ": " + line, worst.text, worst.pod};
   }
   if (!state.exists) return {.ready = false, .line = "it has no Deployment or DaemonSet"};
   return state;

@@ -1,7 +1,7 @@
 #include "app/build/addon/prove.hpp"
 
 #include "gpuadm/base/text.hpp"
-#include "gpuadm/facts/pod_object.hpp"
+#include "gpuadm/kube/quantity.hpp"
 #include "gpuadm/workload/addon_proof.hpp"
 #include "gpuadm/workload/objects.hpp"
 
@@ -57,8 +57,8 @@ Result<std::string> prove_metrics_server(ReachedCluster& cluster, std::chrono::s
         std::string first;
         for (const std::string& node : nodes) {
           const auto use = std::ranges::find(*uses, node, &workload::NodeUse::node);
-          const auto cpu = use == uses->end() ? std::nullopt : facts::parse_quantity(use->cpu);
-          const auto memory = use == uses->end() ? std::nullopt : facts::parse_quantity(use->memory);
+          const auto cpu = use == uses->end() ? std::nullopt : kube::parse_quantity(use->cpu);
+          const auto memory = use == uses->end() ? std::nullopt : kube::parse_quantity(use->memory);
           if (!cpu || !memory || *memory < 0 || *memory > 1e18) {
             reason = "no metrics of the node " + base::printable(node, 253);
             return std::nullopt;

@@ -1,6 +1,6 @@
 #include "gpuadm/base/yaml.hpp"
+#include "gpuadm/kube/verdict.hpp"
 #include "gpuadm/workload/objects.hpp"
-#include "gpuadm/workload/state.hpp"
 
 #include "app/build/addon/prove.hpp"
 #include "app/inspect/explain_pod.hpp"
@@ -28,13 +28,13 @@ Result<std::optional<std::string>> read_writer(const Tree& reference, ReachedClu
                                                std::string& reason) {
   const auto found = TRY(cluster.client().find({reference}));
   if (found.empty()) return base::fail(Fault::remote, "the pod of the proof was deleted by others");
-  const std::string phase = text_at(found.front(), {"status", "phase"});
-  const workload::PodStart start = workload::read_start(found);
-  if (phase == "Succeeded") return fmt::format("a claim was bound, and a pod on {} wrote to it", start.node);
-  reason = start.why.empty() ? workload::describe(start) : start.why;
-  if (phase != "Failed" && start.outlook != workload::PodStart::Outlook::lost) return std::nullopt;
-  const auto why =
-      reason_of(cluster.spec(), {text_at(reference, {"metadata", "namespace"}), start.pod}, cluster.client());
+  const kube::PodVerdict verdict = kube::judge(kube::read_pod(found.front()));
+  if (verdict.stage == kube::Stage::succeeded)
+    return fmt::format("a claim was bound, and a pod on {} wrote to it", verdict.node);
+  reason = verdict.text.empty() ? kube::describe(verdict) : verdict.text;
+  if (verdict.stage != kube::Stage::failed && verdict.outlook != kube::Outlook::hopeless) return std::nullopt;
+  const auto why = reason_of(cluster.spec(), {text_at(reference, {"metadata", "namespace"}), verdict.pod},
+                             cluster.client());
   return base::fail(Fault::remote, "the pod of the proof cannot write: " + (why ? why->what : reason),
                     why ? why->fix : "");
 }

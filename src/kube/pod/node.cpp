@@ -1,0 +1,132 @@
+#include "gpuadm/base/text.hpp"
+#include "gpuadm/facts/control_plane.hpp"
+
+#include "kube/pod/patterns.hpp"
+
+#include <fmt/format.h>
+
+namespace kube::pod {
+
+namespace {
+
+/// Reasons in the status of a pod that its node refused or ended.
+constexpr std::array<Pattern, 11> ended_by_node = {
+    {{{"Evicted"}, "evicted", "node {node} evicted the pod: {message}", "kubectl describe node {node}"},
+     {{"UnexpectedAdmissionError"},
+      "device-allocation-failed",
+      "the kubelet of {node} could not allocate the pod's devices: {message}",
+      "gpuadm verify"},
+     {{"OutOfnvidia", "OutOfgpu"},
+      "gpus-in-use",
+      "the GPUs of {node} were allocated to other pods before this pod started",
+      "kubectl -n {space} delete pod {pod}"},
+     {{"OutOf"},
+      "node-out-of-resources",
+      "node {node} had no capacity for the pod: {message}",
+      "kubectl -n {space} delete pod {pod}"},
+     {{"NodeAffinity"},
+      "node-selector",
+      "node {node} no longer has the labels that the pod requires",
+      "kubectl label node {node} KEY=VALUE"},
+     {{"TaintToleration"},
+      "taint",
+      "node {node} has a taint that the pod does not tolerate",
+      "kubectl describe node {node}"},
+     {{"NodeLost", "NodeUnreachable"},
+      "node-lost",
+      "node {node} is unreachable",
+      "gpuadm doctor {node} --stage node"},
+     {{"Shutdown", "Terminated"},
+      "node-shutdown",
+      "the pod ended because node {node} was shut down",
+      "kubectl -n {space} delete pod {pod}"},
+     {{"Preempt"},
+      "preempted",
+      "a pod with a higher priority replaced the pod",
+      "add a node, or give the pod a priorityClassName"},
+     {{"DeadlineExceeded"},
+      "deadline-exceeded",
+      "the pod ran longer than its activeDeadlineSeconds",
+      "increase activeDeadlineSeconds"},
+     {{"AppArmor", "SysctlForbidden", "PodAdmission"},
+      "refused-by-kubelet",
+      "the kubelet of {node} refused the pod: {message}",
+      "kubectl describe node {node}"}}};
+
+PodLink evicted(const Context& context) {
+  const std::string message = brief(context.pod.message);
+  const auto link = [&](std::string reason, std::string what, std::string fix) {
+    return broken("node", std::move(reason), std::move(what), {message}, std::move(fix));
+  };
+  if (mentions_any(message, {"ephemeral-storage", "ephemeral local storage", "DiskPressure", "nodefs",
+                             "imagefs", "emptyDir volume"}))
+    return link(
+        "evicted-disk",
+        mentions(message, "exceeds")
+            ? "the pod was evicted because it used more disk space than its limit"
+            : fmt::format("node {} evicted the pod because its disk was full", context.pod.node),
+        mentions(message, "exceeds")
+            ? "increase the limit of ephemeral-storage, or write to a volume: gpuadm storage claim"
+            : fmt::format("free disk space on {0}: gpuadm doctor {0} --only host.disk", context.pod.node));
+  if (mentions(message, "memory"))
+    return link("evicted-memory",
+                fmt::format("node {} evicted the pod because its memory was low", context.pod.node),
+                "set the pod's memory request to what it uses: resources.requests.memory");
+  return link("evicted", fmt::format("node {} evicted the pod", context.pod.node),
+              "kubectl describe node " + context.pod.node);
+}
+
+/// Seconds since the last heartbeat of the node's kubelet.
+std::string heartbeat(const Context& context) {
+  const auto& cluster = context.view.cluster;
+  if (!cluster.leases || !cluster.clock) return {};
+  const auto lease = cluster.leases->find(context.pod.node);
+  if (lease == cluster.leases->end()) return {};
+  return fmt::format("last heartbeat of its kubelet at {}", clock_text(lease->second, cluster.clock));
+}
+
+PodLink deleted(const Context& context) {
+  const std::string since = clock_text(*context.pod.deleted, context.view.cluster.clock);
+  const auto* clock = context.view.cluster.clock ? &*context.view.cluster.clock : nullptr;
+  if (!clock || *clock <= *context.pod.deleted)
+    return pending("node", fmt::format("the pod is being deleted, until {}", since));
+  return broken("node", "deletion-overdue", fmt::format("the pod should have ended by {} and has not", since),
+                {},
+                fmt::format("kubectl -n {} delete pod {} --force --grace-period=0", context.pod.space,
+                            context.pod.name));
+}
+
+}  // namespace
+
+PodLink node(const Context& context) {
+  const Pod& pod = context.pod;
+  const bool has_ended = pod.phase == "Succeeded" || pod.phase == "Failed";
+  if (pod.reason == "Evicted") return evicted(context);
+  if (!pod.reason.empty())
+    if (const Pattern* pattern = match(ended_by_node, pod.reason)) {
+      Words words = words_of(context, nullptr);
+      words["message"] = brief(pod.message, 160);
+      return broken("node", *pattern, words, {pod.reason + ": " + brief(pod.message)});
+    }
+  if (const auto place = pod.conditions.find("DisruptionTarget");
+      has_ended && place != pod.conditions.end() && place->second.status == "True")
+    return broken("node", "disrupted", "the pod was removed from its node: " + place->second.reason,
+                  {brief(place->second.message)},
+                  fmt::format("kubectl -n {} describe pod {}", pod.space, pod.name));
+  if (has_ended) return passed("node", "the pod has ended");
+  const facts::Node* on = node_named(context.view, pod.node);
+  if (context.scope == Scope::pod_alone) return passed("node", "on node " + pod.node);
+  if (!context.view.cluster.nodes) return pending("node", "the nodes could not be read");
+  if (!on)
+    return broken("node", "node-removed", fmt::format("node {} is no longer in the cluster", pod.node), {},
+                  fmt::format("kubectl -n {} delete pod {} --force --grace-period=0", pod.space, pod.name));
+  if (!facts::is_ready(*on))
+    return broken("node", "node-lost",
+                  fmt::format("node {} is not Ready{}", pod.node,
+                              on->message.empty() ? "" : ": " + brief(on->message, 160)),
+                  {heartbeat(context)}, fmt::format("gpuadm doctor {} --stage node", pod.node));
+  if (pod.deleted) return deleted(context);
+  return passed("node", fmt::format("node {} is Ready", pod.node));
+}
+
+}  // namespace kube::pod

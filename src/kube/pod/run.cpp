@@ -1,0 +1,229 @@
+#include "gpuadm/base/text.hpp"
+
+#include "kube/pod/logs.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace kube::pod {
+
+namespace {
+
+constexpr int signal_base = 128;  // a shell's status for a program that a signal ended
+
+struct ExitText {
+  int code;
+  std::string_view reason, what, fix;
+};
+constexpr std::array<ExitText, 6> exit_texts = {
+    {{126, "command-not-executable", "a command is not executable", "make it executable in the image"},
+     {127, "command-not-found", "a command does not exist in the image",
+      "correct the command, or install it in the image"},
+     {132, "illegal-instruction", "the program has instructions that the node's CPU does not have (SIGILL)",
+      "use an image for the CPU of the node"},
+     {134, "aborted", "the program aborted (SIGABRT)", "see the last log lines"},
+     {139, "segmentation-fault", "the program crashed (SIGSEGV)", "see the last log lines"},
+     {143, "terminated", "the program was stopped (SIGTERM)", "see the events of the pod"}}};
+
+int code_of(const ContainerState& ended) {
+  return ended.exit_code == 0 && ended.signal > 0 ? signal_base + ended.signal : ended.exit_code;
+}
+
+std::string ended_text(const Context& context, const Container& container, const ContainerState& ended) {
+  std::string text =
+      fmt::format("{} ended with exit code {}{}{}", named(container), ended.exit_code,
+                  ended.reason.empty() || ended.reason == "Error" ? "" : ", " + ended.reason,
+                  ended.finished ? " at " + clock_text(*ended.finished, context.view.cluster.clock) : "");
+  if (container.restarts > 0)
+    text += fmt::format("; {} restart{}", container.restarts, container.restarts == 1 ? "" : "s");
+  return text;
+}
+
+std::string limit_of(const Container& container) {
+  const auto place = container.limits.find("memory");
+  return place == container.limits.end() ? std::string()
+                                         : base::human_bytes(static_cast<unsigned long long>(place->second));
+}
+
+PodLink out_of_memory(const Context& context, const Container& container, std::vector<std::string> seen) {
+  const std::string limit = limit_of(container);
+  const bool is_ours = context.pod.labels.contains("gpuadm.io/kind");
+  if (limit.empty())
+    return broken(
+        "run", "oom-killed",
+        fmt::format("{} was killed because node {} ran out of memory", named(container), context.pod.node),
+        std::move(seen), fmt::format("set resources.requests.memory of container {}", container.name));
+  return broken("run", "oom-killed",
+                fmt::format("{} was killed at its memory limit of {}", named(container), limit),
+                std::move(seen),
+                is_ours ? "increase --memory"
+                        : fmt::format("increase resources.limits.memory of container {}", container.name));
+}
+
+/// The probe that made the kubelet kill the container; nothing: none did.
+std::optional<PodLink> killed_by_probe(const Context& context, const Container& container,
+                                       const ContainerState& ended, std::vector<std::string> seen) {
+  const PodEvent *killing = nullptr, *unhealthy = nullptr;
+  for (const PodEvent* event : context.events) {
+    if (event->reason == "Killing" && mentions(event->message, container.name) &&
+        mentions(event->message, "probe"))
+      killing = event;
+    if (event->reason == "Unhealthy" && !mentions(event->message, "readiness")) unhealthy = event;
+  }
+  const bool is_kill = code_of(ended) == 137 || code_of(ended) == 143;
+  if (!killing && !(is_kill && unhealthy)) return std::nullopt;
+  const bool is_startup = mentions((killing ? killing : unhealthy)->message, "startup");
+  const std::string& target = is_startup ? container.startup : container.liveness;
+  const char* kind = is_startup ? "startup" : "liveness";
+  for (const PodEvent* event : {unhealthy, killing})
+    if (event) seen.push_back(evidence(*event, context.view));
+  return broken(
+      "run", fmt::format("{}-probe", kind),
+      fmt::format("the kubelet killed {} because its {} probe failed{}", named(container), kind,
+                  target.empty() ? "" : ": " + brief(target, 120)),
+      std::move(seen),
+      fmt::format("increase initialDelaySeconds, timeoutSeconds or failureThreshold of the {} probe", kind));
+}
+
+PodLink by_exit_code(const Context& context, const Container& container, const ContainerState& ended,
+                     std::vector<std::string> seen) {
+  const int code = code_of(ended);
+  const std::string logs = fmt::format("kubectl -n {} logs {} -c {}{}", context.pod.space, context.pod.name,
+                                       container.name, container.restarts > 0 ? " --previous" : "");
+  const std::string last = last_line(container);
+  const std::string after = last.empty() ? "" : ": " + last;
+  if (code == 137)
+    return broken(
+        "run", "killed",
+        fmt::format(
+            "{} was killed with SIGKILL{}", named(container),
+            limit_of(container).empty() ? "" : ", often at its memory limit of " + limit_of(container)),
+        std::move(seen), fmt::format("compare its memory use with its limit; {}", logs));
+  for (const ExitText& text : exit_texts)
+    if (text.code == code)
+      return broken("run", std::string(text.reason),
+                    fmt::format("{} ended with exit code {}: {}{}", named(container), code, text.what, after),
+                    std::move(seen), std::string(text.fix));
+  if (code == 0)
+    return broken("run", "completed-and-restarted",
+                  fmt::format("{} ends with exit code 0 and is restarted each time", named(container)),
+                  std::move(seen), "use a Job, or a command that keeps running");
+  return broken(
+      "run", "exit-code",
+      fmt::format("{} ended with exit code {}{}{}", named(container), code,
+                  ended.reason.empty() || ended.reason == "Error" ? "" : ", " + ended.reason, after),
+      std::move(seen), logs);
+}
+
+PodLink ended_badly(const Context& context, const Container& container, const ContainerState& ended) {
+  std::vector<std::string> seen = {ended_text(context, container, ended)};
+  if (!ended.message.empty()) seen.push_back("message: " + brief(ended.message));
+  if (ended.reason == "OOMKilled") return out_of_memory(context, container, std::move(seen));
+  Words words = words_of(context, &container);
+  words["shm"] = shared_memory(context.pod, container);
+  words["less_gpu_memory"] = less_gpu_memory(context);
+  if (LogReason found = reason_in_log(container); found.pattern) {
+    seen.push_back("log: " + found.line);
+    PodLink link = broken("run", *found.pattern, words, std::move(seen));
+    if (is_about_gpus(link.reason)) add_host_facts(context, container, link);
+    return link;
+  }
+  if (code_of(ended) == signal_base + 7)
+    return broken("run", "shared-memory",
+                  fmt::format("{} ended with SIGBUS: /dev/shm has {}", named(container), words["shm"]),
+                  std::move(seen),
+                  "mount an emptyDir with medium: Memory at /dev/shm; notebooks and training jobs of gpuadm: "
+                  "--shm 8Gi");
+  if (auto link = killed_by_probe(context, container, ended, seen)) return std::move(*link);
+  PodLink link = by_exit_code(context, container, ended, std::move(seen));
+  if (link.reason == "exit-code" && container.limits.contains("nvidia.com/gpu"))
+    add_host_facts(context, container, link);
+  return link;
+}
+
+/// Kubernetes sets only the condition of a pod to not ready if its node does not report.
+bool is_unreported(const Pod& pod) {
+  const auto place = pod.conditions.find("Ready");
+  if (place == pod.conditions.end() || place->second.status != "False" ||
+      place->second.reason == "ReadinessGatesNotReady")
+    return false;
+  bool any = false;
+  for (const Container& one : pod.containers) {
+    if (one.is_init) continue;
+    if (one.state.kind != "running" || !one.ready) return false;
+    any = true;
+  }
+  return any;
+}
+
+}  // namespace
+
+PodLink run(const Context& context) {
+  if (context.pod.phase == "Succeeded") return passed("run", "all containers completed");
+  const Container* container = culprit(context.pod);
+  if (container) {
+    const ContainerState* ended = ending(*container);
+    const bool is_running = container->state.kind == "running";
+    if (ended && !is_running && (code_of(*ended) != 0 || container->state.kind == "waiting"))
+      return ended_badly(context, *container, *ended);
+    // It was restarted, and is not ready again.
+    if (ended && is_running && code_of(*ended) != 0 && !container->is_init)
+      return ended_badly(context, *container, *ended);
+    if (container->is_init && is_running)
+      return pending("run", fmt::format("{} is running; the containers start after it", named(*container)));
+    if (container->state.kind == "waiting")
+      return pending("run",
+                     fmt::format("{} waits{}", named(*container),
+                                 container->state.reason.empty() ? "" : ": " + container->state.reason),
+                     {brief(container->state.message)});
+  }
+  if (context.pod.phase == "Failed")
+    return broken(
+        "run", "failed",
+        fmt::format("the pod failed{}{}{}{}", context.pod.reason.empty() ? "" : ": ", context.pod.reason,
+                    context.pod.message.empty() ? "" : ": ", brief(context.pod.message)),
+        {}, fmt::format("kubectl -n {} describe pod {}", context.pod.space, context.pod.name));
+  if (!has_started(context.pod)) return pending("run", "no container runs yet");
+  for (const Container& one : context.pod.containers)
+    if (one.restarts > 0 && one.last.kind == "terminated")
+      return {"run",
+              LinkState::passed,
+              {},
+              fmt::format("{} runs after {} restarts", named(one), one.restarts),
+              {ended_text(context, one, one.last)},
+              {}};
+  return passed("run", "all containers run");
+}
+
+PodLink ready(const Context& context) {
+  if (context.pod.phase == "Succeeded") return passed("ready", "the pod has completed");
+  const auto place = context.pod.conditions.find("Ready");
+  if (place != context.pod.conditions.end() && place->second.status == "True")
+    return passed("ready", "the pod is ready");
+  if (is_unreported(context.pod))
+    return broken("ready", "node-lost", fmt::format("node {} does not report its state", context.pod.node),
+                  {}, fmt::format("gpuadm doctor {} --stage node", context.pod.node));
+  for (const Container& container : context.pod.containers) {
+    if (container.ready || container.is_init || container.state.kind != "running") continue;
+    const PodEvent* event = latest(context, {"Unhealthy"});
+    if (!event)
+      return pending("ready", fmt::format("{} is running and not ready yet", named(container)),
+                     {container.readiness.empty() ? "" : "readiness probe: " + container.readiness});
+    const bool is_startup = mentions(event->message, "startup");
+    const std::string& target = is_startup ? container.startup : container.readiness;
+    return broken(
+        "ready", is_startup ? "startup-probe" : "readiness-probe",
+        fmt::format("the {} probe of {} fails{}", is_startup ? "startup" : "readiness", named(container),
+                    target.empty() ? "" : ": " + brief(target, 120)),
+        {evidence(*event, context.view)},
+        fmt::format("kubectl -n {} logs {} -c {}", context.pod.space, context.pod.name, container.name));
+  }
+  if (place != context.pod.conditions.end() && place->second.reason == "ReadinessGatesNotReady")
+    return broken("ready", "readiness-gate", "a readiness gate of the pod is not satisfied",
+                  {brief(place->second.message)},
+                  fmt::format("kubectl -n {} describe pod {}", context.pod.space, context.pod.name));
+  return pending("ready", "the pod is not ready yet");
+}
+
+}  // namespace kube::pod
