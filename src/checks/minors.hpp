@@ -18,7 +18,7 @@ struct Minor {
   base::Version etcd;                        ///< the line that kubeadm installs
   std::optional<base::Version> etcd_before;  ///< the oldest version of every member before the upgrade
   bool is_strict = false;                    ///< etcd_before is required; otherwise recommended
-  int kubelet_lag = 0;      ///< by how many minor versions a kubelet may be older than the API server
+  int kubelet_lag = 0;  ///< by how many minor versions a kubelet may be older than the API server
   /// By containerd line, the oldest version that containerd's developers recommend; empty: not known.
   std::vector<base::Version> containerd;
   bool is_complete = true;  ///< all of its feature gates and kubelet flags are in the tables
