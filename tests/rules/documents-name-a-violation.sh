@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The rules of documents and commits accept this repository, and name each planted fault: links.sh, check-pages.sh, reference.sh, subjects.sh.
+# The rules of documents and commits accept this repository, and name each planted fault: links.sh, check-pages.sh, reference.sh, lines.sh,
+# subjects.sh.
 # shellcheck disable=SC2016 # the backquotes of Markdown
 set -euo pipefail
 top=$(cd "$(dirname "$0")/../.." && pwd)
@@ -42,6 +43,35 @@ sed -i 's/Create a single-node/Make a single-node/' "$tree/docs/reference/comman
 refused reference 'docs/reference/commands.md is not what gpuadm prints'
 echo '{}' >"$tree/docs/reference/cluster.schema.json"
 refused reference 'docs/reference/cluster.schema.json is not what gpuadm prints'
+
+long=$(printf 'word %.0s' {1..29})word
+mkdir "$tree/only"
+{
+  printf -- '---\ntitle: %s\n---\n# %s\n\n| %s |\n|---|\n\n    %s\n\n```\n%s\n```\n\n' "$long" "$long" "$long" "$long" "$long"
+  printf 'Code\n`%s`\nstays, as does\n[a](https://example.org/%0150d).\n' "$long" 0
+} >"$tree/only/good.md"
+echo "$long" >"$tree/only/good.zh-CN.md"
+"$top/tests/rules/lines.sh" "$tree/only"
+bad() { printf -- '- %s\n  - %s\n    %s\n\n> %s\n\n1. A\n   %s 1. %s\n' "$long" "$long" "$long" "$long" "$long" "$long"; }
+bad >"$tree/docs/bad.md"
+refused lines 'docs/bad.md:1: 151 characters, at most 120'
+mkdir "$tree/only" && bad >"$tree/only/bad.md" && "$top/tests/rules/lines.sh" --fix "$tree/only"
+# Lists and quotations stay, and no other line begins a list.
+diff "$tree/only/bad.md" - <<END
+- $(printf 'word %.0s' {1..22})word
+  $(printf 'word %.0s' {1..6})word
+  - $(printf 'word %.0s' {1..22})word
+    $(printf 'word %.0s' {1..22})word
+    $(printf 'word %.0s' {1..13})word
+
+> $(printf 'word %.0s' {1..22})word
+> $(printf 'word %.0s' {1..6})word
+
+1. A $(printf 'word %.0s' {1..22})word
+   $(printf 'word %.0s' {1..6})word 1. $(printf 'word %.0s' {1..15})word
+   $(printf 'word %.0s' {1..13})word
+END
+fresh
 
 commit() { git -C "$tree" -c user.name=t -c user.email=t@localhost commit -q --allow-empty -m "$1"; }
 repository() { git -C "$tree" init -q && commit "$(printf '%073d' 0)" && git -C "$tree" rev-parse HEAD; }
