@@ -56,6 +56,12 @@ const Minor* minor_of(const Minors& minors, const base::Version& kubernetes) {
   return place == minors.end() ? nullptr : &place->second;
 }
 
+int kubelet_lag(const Minors& minors, const base::Version& server) {
+  auto next = minors.upper_bound(server);
+  if (next != minors.begin()) --next;
+  return next->second.kubelet_lag;
+}
+
 base::Version newest_complete(const Minors& minors) {
   base::Version newest;
   for (const auto& [version, minor] : minors)

@@ -32,6 +32,9 @@ using Minors = std::map<base::Version, Minor>;
 /// The row of a version, or nullptr if it is older or newer than the table.
 [[nodiscard]] const Minor* minor_of(const Minors& minors, const base::Version& kubernetes);
 
+/// By how many minor versions a kubelet may be older than this API server; of the nearest known version.
+[[nodiscard]] int kubelet_lag(const Minors& minors, const base::Version& server);
+
 /// The newest minor version whose feature gates and kubelet flags are all known.
 [[nodiscard]] base::Version newest_complete(const Minors& minors);
 

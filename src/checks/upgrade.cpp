@@ -19,7 +19,8 @@ using report::Severity;
 
 class Judge {
  public:
-  Judge(const Upgrade& upgrade, const Data& data) : u_(upgrade), minor_(minor_of(data.minors, upgrade.to)) {}
+  Judge(const Upgrade& upgrade, const Data& data)
+      : u_(upgrade), minor_(minor_of(data.minors, upgrade.to)), lag_(kubelet_lag(data.minors, upgrade.to)) {}
 
   std::vector<Finding> judge() {
     const auto server = Version::parse(u_.facts.version);
@@ -118,7 +119,7 @@ class Judge {
     else if (*kubelet > u_.to && server_ <= u_.to)
       refuse("upgrade.downgrade", "", fmt::format("a kubelet is newer than Kubernetes {}", u_.to.text()),
              evidence, fmt::format("use {} or newer", kubelet->text()));
-    else if (minor_ && kubelet->minor < u_.to.minor - minor_->kubelet_lag)
+    else if (kubelet->minor < u_.to.minor - lag_)
       refuse("upgrade.skew", "", fmt::format("a kubelet is too old for an API server {}", u_.to.text()),
              evidence,
              here_.contains(node.name)
@@ -247,6 +248,7 @@ class Judge {
 
   const Upgrade& u_;
   const Minor* minor_;  ///< of the version to install; nullptr: not known
+  int lag_;             ///< by how many minor versions its kubelets may be older
   Version server_;
   std::set<std::string> here_;  ///< nodes of the hosts
   std::vector<Finding> findings_;

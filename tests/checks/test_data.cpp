@@ -6,6 +6,8 @@
 
 #include <doctest/doctest.h>
 
+#include <utility>
+
 using checks::read_csv;
 
 TEST_CASE("CSV cells may be quoted, with commas and quotes inside") {
@@ -40,6 +42,8 @@ TEST_CASE("the static facts of the repository are read") {
   CHECK(data->gates.size() > 400);
   CHECK(data->complete == base::Version{1, 36, -1});
   CHECK(data->minors.rbegin()->first == base::Version{1, 37, -1});
+  for (const auto& [minor, lag] : {std::pair{19, 2}, {20, 2}, {27, 2}, {28, 3}, {37, 3}, {99, 3}})
+    CHECK(checks::kubelet_lag(data->minors, {1, minor, 5}) == lag);
   CHECK(data->pause_images.size() > 5);
 }
 
