@@ -20,6 +20,16 @@ install(FILES ${said}/gpuadm.bash RENAME gpuadm DESTINATION ${CMAKE_INSTALL_DATA
 install(FILES ${said}/_gpuadm DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
 install(FILES ${said}/gpuadm.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 install(FILES ${said}/cluster.schema.json DESTINATION ${CMAKE_INSTALL_DATADIR}/gpuadm)
+
+# The documents: docs/ and the pages that are generated (docs/make). Only on request, and by packaging/make.
+set(documents ${CMAKE_CURRENT_BINARY_DIR}/docs)
+file(GENERATE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/run-gpuadm
+  CONTENT "#!/bin/sh\nexec $<JOIN:${CMAKE_CROSSCOMPILING_EMULATOR}, > '$<TARGET_FILE:gpuadm>' \"$@\"\n"
+  FILE_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
+add_custom_target(docs
+  COMMAND ${CMAKE_COMMAND} -E env GPUADM=${CMAKE_CURRENT_BINARY_DIR}/run-gpuadm ${CMAKE_CURRENT_SOURCE_DIR}/docs/make ${documents}
+  DEPENDS gpuadm VERBATIM)
+install(DIRECTORY ${documents} DESTINATION ${CMAKE_INSTALL_DOCDIR} OPTIONAL)
 install(FILES README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES LICENSE RENAME copyright DESTINATION ${CMAKE_INSTALL_DOCDIR})
 if(GPUADM_SBOM)

@@ -2,7 +2,8 @@
 # Reads the state of a cluster on a control plane, and changes nothing. Runs on a host with an administrator's kubeconfig. The
 # output is described in docs/reference/cluster.md; the columns of a table are separated by tabs. Variables: space, a namespace
 # whose pods, and with logs=yes whose logs, are the only output; purpose=status: only the data of the status command, with the
-# members of etcd; purpose=dashboard: the same and the runtime classes; purpose=workload: only nodes, pods, runtime classes and devices; purpose=pod: the data of `gpuadm explain pod`,
+# members of etcd; purpose=dashboard: the same and the runtime classes; purpose=upgrade: everything, with the members of etcd;
+# purpose=workload: only nodes, pods, runtime classes and devices; purpose=pod: the data of `gpuadm explain pod`,
 # with the functions of playbooks/read/pod.sh before this script.
 
 # shellcheck source=playbooks/frame.sh
@@ -211,7 +212,7 @@ everything() {
     # An API server that does not list nodes is not asked further: each question would take its whole time.
     ! printf '%s\n' "$listed" | grep -qx '? 0' || of_nodes
     case ${purpose:-} in
-      status | dashboard) etcd_members ;;
+      status | dashboard | upgrade) etcd_members ;;
       pod) the_pod ;;
     esac
   fi

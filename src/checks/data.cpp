@@ -125,8 +125,6 @@ Result<> read_flags(const Asset& asset, Data& data) {
     flag.since = TRY(minor_of(path, row[0], row[1]));
     flag.deprecated = TRY(minor_of(path, row[0], row[2]));
     flag.removed = TRY(minor_of(path, row[0], row[3]));
-    for (const auto& version : {flag.since, flag.removed})
-      if (version) data.newest = std::max(data.newest, *version);
     if (!data.flags.emplace(row[0], std::move(flag)).second) return bad_row(path, row[0], "duplicate");
   }
   return {};
@@ -227,6 +225,8 @@ Result<std::shared_ptr<const Data>> read_data(const Asset& asset, base::Day toda
   data->catalogue = TRY(read_catalogue(asset));
   data->advisories = TRY(read_advisories(asset));
   data->lines = TRY(read_lines(asset));
+  data->minors = TRY(read_minors(asset));
+  data->complete = newest_complete(data->minors);
   return data;
 }
 

@@ -6,6 +6,7 @@
 #include "checks/advisories.hpp"
 #include "checks/catalogue.hpp"
 #include "checks/end_of_life.hpp"
+#include "checks/minors.hpp"
 
 #include <map>
 #include <optional>
@@ -87,7 +88,8 @@ struct Data {
   std::map<int, XidKind> xids, sxids;
   std::map<std::string, MigGpu> migs;       ///< by PCI device id
   std::optional<base::Version> kubernetes;  ///< the default version; playbooks/catalog.yaml
-  base::Version newest;                     ///< the newest minor version in the tables of gates and flags
+  Minors minors;                            ///< the known minor versions of Kubernetes
+  base::Version complete;                   ///< the newest whose gates and flags are all known
   std::map<base::Version, std::string>
       pause_images;  ///< by the first Kubernetes minor; playbooks/catalog.yaml
 

@@ -48,10 +48,10 @@ std::vector<LintProblem> lint_gate(const std::string& name, bool value, const Ve
   const std::string minor = kubernetes.minor_text();
   const auto place = data.gates.find(name);
   if (place == data.gates.end()) {
-    const bool newer = kubernetes > data.newest && kubernetes.minor > data.newest.minor;
+    const bool newer = kubernetes.minor > data.complete.minor;
     return {{newer ? Severity::warning : Severity::blocker,
              fmt::format("{} is not a known feature gate", name),
-             newer ? fmt::format("gates up to Kubernetes {} are known", data.newest.minor_text())
+             newer ? fmt::format("all gates up to Kubernetes {} are known", data.complete.minor_text())
                    : fmt::format("a kubelet of {} does not start with it", minor),
              suggestion(name, data.gates, "")}};
   }
@@ -94,11 +94,12 @@ std::vector<LintProblem> lint_flag(const std::string& name, const Version& kuber
   const std::string minor = kubernetes.minor_text();
   const auto place = data.flags.find(name);
   if (place == data.flags.end()) {
-    const bool certain = kubernetes >= oldest_flags && kubernetes.minor <= data.newest.minor;
+    const bool certain = kubernetes >= oldest_flags && kubernetes.minor <= data.complete.minor;
     return {{certain ? Severity::blocker : Severity::warning,
              fmt::format("--{} is not a known kubelet flag", name),
-             certain ? fmt::format("a kubelet of {} does not start with it", minor)
-                     : fmt::format("flags of Kubernetes 1.20 to {} are known", data.newest.minor_text()),
+             certain
+                 ? fmt::format("a kubelet of {} does not start with it", minor)
+                 : fmt::format("all flags of Kubernetes 1.20 to {} are known", data.complete.minor_text()),
              suggestion(name, data.flags, "--")}};
   }
   const Flag& flag = place->second;
@@ -162,6 +163,15 @@ std::vector<LintProblem> lint_models(const spec::Cluster& cluster, const Data& d
   return all;
 }
 
+std::optional<LintProblem> lint_newer(const base::Version& kubernetes, const Data& data) {
+  const Version newest = data.minors.rbegin()->first;
+  if (kubernetes.major == newest.major && kubernetes.minor <= newest.minor) return std::nullopt;
+  return LintProblem{Severity::blocker,
+                     fmt::format("Kubernetes {} is not known to this gpuadm", kubernetes.minor_text()),
+                     fmt::format("the newest known version is {}", newest.minor_text()),
+                     fmt::format("use a newer gpuadm, or --kubernetes-version {}", newest.minor_text())};
+}
+
 std::optional<LintProblem> lint_dra(const base::Version& kubernetes) {
   if (kubernetes >= Version{1, 34, kubernetes.patch < 0 ? -1 : 2}) return std::nullopt;
   return LintProblem{Severity::blocker, "NVIDIA's DRA driver needs Kubernetes 1.34.2 or newer",
@@ -188,10 +198,11 @@ void lint_version(const spec::Cluster& cluster, const base::Version& kubernetes,
     gates.unknown(fmt::format(
         "gpuadm installs Kubernetes {} and newer; feature gates and kubelet flags of {} are not known",
         oldest_flags.minor_text(), kubernetes.minor_text()));
-  else if (kubernetes.major != 1 || kubernetes.minor > data.newest.minor)
-    gates.unknown(fmt::format(
-        "feature gates and kubelet flags of Kubernetes {} are not known: the newest known version is {}",
-        kubernetes.minor_text(), data.newest.minor_text()));
+  else if (const auto problem = lint_newer(kubernetes, data))
+    gates.fail(problem->severity, problem->says, problem->evidence, problem->remedy);
+  else if (kubernetes.minor > data.complete.minor)
+    gates.unknown(fmt::format("not all feature gates and kubelet flags of Kubernetes {} are known",
+                              kubernetes.minor_text()));
 }
 
 }  // namespace

@@ -27,6 +27,8 @@ struct LintProblem {
 /// Why NVIDIA's DRA driver does not work with this version of Kubernetes: it needs resource.k8s.io/v1 with a
 /// fix of 1.34.2 (docs/howto/older-clusters.md). Nothing: it works.
 [[nodiscard]] std::optional<LintProblem> lint_dra(const base::Version& kubernetes);
+/// The problem of installing a version of Kubernetes that is newer than data/kubernetes.csv.
+[[nodiscard]] std::optional<LintProblem> lint_newer(const base::Version& kubernetes, const Data& data);
 
 /// Unknown models in gpu.models.
 [[nodiscard]] std::vector<LintProblem> lint_models(const spec::Cluster& cluster, const Data& data);

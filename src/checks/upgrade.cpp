@@ -4,6 +4,7 @@
 #include "gpuadm/facts/control_plane.hpp"
 
 #include "checks/cluster/whole.hpp"
+#include "checks/data.hpp"
 
 #include <algorithm>
 #include <set>
@@ -16,15 +17,10 @@ using base::Version;
 using report::Finding;
 using report::Severity;
 
-/// A kubelet may be two minor versions older than the API server, since 1.28 three:
-/// https://kubernetes.io/releases/version-skew-policy/
-int kubelet_lag(const Version& server) {
-  return server.minor >= 28 ? 3 : 2;
-}
-
 class Judge {
  public:
-  explicit Judge(const Upgrade& upgrade) : u_(upgrade) {}
+  Judge(const Upgrade& upgrade, const Data& data)
+      : u_(upgrade), minor_(minor_of(data.minors, upgrade.to)), lag_(kubelet_lag(data.minors, upgrade.to)) {}
 
   std::vector<Finding> judge() {
     const auto server = Version::parse(u_.facts.version);
@@ -43,6 +39,7 @@ class Judge {
       dockershim(node);
     }
     quorum();
+    etcd();
     if (drains(u_.facts)) pods();
     taint_rules();
     apis();
@@ -122,7 +119,7 @@ class Judge {
     else if (*kubelet > u_.to && server_ <= u_.to)
       refuse("upgrade.downgrade", "", fmt::format("a kubelet is newer than Kubernetes {}", u_.to.text()),
              evidence, fmt::format("use {} or newer", kubelet->text()));
-    else if (kubelet->minor < u_.to.minor - kubelet_lag(u_.to))
+    else if (kubelet->minor < u_.to.minor - lag_)
       refuse("upgrade.skew", "", fmt::format("a kubelet is too old for an API server {}", u_.to.text()),
              evidence,
              here_.contains(node.name)
@@ -168,6 +165,37 @@ class Judge {
              "etcd of two members has no majority without one of them",
              "continue (pods keep running), or join a third control plane first")
           .severity = Severity::warning;
+  }
+
+  /// The members' versions are those that they report themselves. Within a minor version, etcd stays in its
+  /// line.
+  void etcd() {
+    if (!minor_ || !minor_->etcd_before) return;
+    std::vector<std::string> old, unread;
+    if (!u_.facts.etcd_members || u_.facts.etcd_members->empty()) unread.emplace_back("the list of members");
+    for (const facts::EtcdMember& member : u_.facts.etcd_members.value_or(std::vector<facts::EtcdMember>())) {
+      const std::string name = member.name.empty() ? member.url : member.name;
+      const auto version = Version::parse(member.version);
+      if (!member.answers || !version)
+        unread.push_back(name);
+      else if (*version < *minor_->etcd_before)
+        old.push_back(fmt::format("{} {}", name, version->text()));
+    }
+    const std::string wants = fmt::format(
+        "etcd {} of Kubernetes {} {} members of {} or newer", minor_->etcd.text(), u_.to.minor_text(),
+        minor_->is_strict ? "requires" : "recommends", minor_->etcd_before->text());
+    const Severity severity = minor_->is_strict ? Severity::blocker : Severity::warning;
+    if (!old.empty())
+      refuse(
+          "upgrade.etcd", "", wants, base::join(old, ", "),
+          fmt::format("first upgrade to a patch of {0}.{1} with such an etcd, which replaces one member at a "
+                      "time: gpuadm upgrade --kubernetes-version {0}.{1}",
+                      u_.to.major, u_.to.minor - 1))
+          .severity = severity;
+    if (!unread.empty() && u_.to.minor > server_.minor)
+      refuse("upgrade.etcd", "", wants + ", and not all of their versions could be read", some(unread),
+             "gpuadm status --wide shows the members; repair those that do not respond")
+          .severity = severity;
   }
 
   /// No controller would restart them.
@@ -219,6 +247,8 @@ class Judge {
   }
 
   const Upgrade& u_;
+  const Minor* minor_;  ///< of the version to install; nullptr: not known
+  int lag_;             ///< by how many minor versions its kubelets may be older
   Version server_;
   std::set<std::string> here_;  ///< nodes of the hosts
   std::vector<Finding> findings_;
@@ -226,8 +256,8 @@ class Judge {
 
 }  // namespace
 
-std::vector<Finding> examine_upgrade(const Upgrade& upgrade) {
-  return Judge(upgrade).judge();
+std::vector<Finding> examine_upgrade(const Upgrade& upgrade, const Data& data) {
+  return Judge(upgrade, data).judge();
 }
 
 const facts::Node* node_of(const Upgrade& upgrade, const std::string& host) {

@@ -6,7 +6,7 @@ namespace cli {
 
 /// The text of --help: at most `width` columns, except for longer words.
 [[nodiscard]] std::string help_of(const Command& command, std::size_t width);
-/// Every command in Markdown: docs/reference/cli.md.
+/// Every command in Markdown: reference/cli.md of docs/make.
 [[nodiscard]] std::string reference_of(const Command& root);
 
 inline constexpr const char* exit_codes =

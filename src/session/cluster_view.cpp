@@ -1,6 +1,7 @@
 #include "gpuadm/session/cluster_view.hpp"
 
 #include "gpuadm/base/host_errors.hpp"
+#include "gpuadm/base/shell.hpp"
 #include "gpuadm/facts/control_plane.hpp"
 #include "gpuadm/session/ask.hpp"
 #include "gpuadm/session/census.hpp"
@@ -50,8 +51,9 @@ Result<transport::Command> view_command(const assets::Store& assets) {
 
 Result<std::optional<std::string>> view_cluster(const spec::Cluster& cluster, const facts::Census& census,
                                                 transport::Fleet& fleet, const assets::Store& assets,
-                                                std::chrono::seconds patience) {
+                                                std::chrono::seconds patience, const std::string& purpose) {
   transport::Command command = TRY(view_command(assets));
+  if (!purpose.empty()) command.script = base::assignments({{"purpose", purpose}}) + command.script.text();
   command.timeout = patience;
   std::vector<base::Error> errors;
   for (const spec::Host& host : cluster.hosts) {
@@ -70,11 +72,11 @@ Result<std::optional<std::string>> view_cluster(const spec::Cluster& cluster, co
 
 Result<facts::ClusterFacts> read_cluster_with_retry(const spec::Cluster& cluster, const facts::Census& census,
                                                     transport::Fleet& fleet, const assets::Store& assets,
-                                                    Io& io) {
+                                                    Io& io, const std::string& purpose) {
   const auto until = base::Clock::now() + server_patience;
   bool reported = false;
   while (true) {
-    const auto view = TRY(view_cluster(cluster, census, fleet, assets));
+    const auto view = TRY(view_cluster(cluster, census, fleet, assets, view_timeout, purpose));
     if (!view) return std::unexpected(all_read(census).error());
     facts::ClusterFacts facts = TRY(facts::parse_cluster(*view));
     if ((facts.nodes && facts.pods && !facts.version.empty()) || base::Clock::now() >= until) return facts;

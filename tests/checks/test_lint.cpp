@@ -121,6 +121,17 @@ TEST_CASE("config lint: settings and versions of Kubernetes that do not fit toge
   CHECK(linted("1.34.1", containerd, dra) == "fail gpu.dra.versions\n");
   CHECK(linted("1.33", containerd, dra) == "fail gpu.dra.versions\n");
   CHECK(linted("1.3", containerd, device_plugin) == "unknown kubelet.feature-gates\n");
-  CHECK(linted("1.99", containerd, device_plugin) == "unknown kubelet.feature-gates\n");
+  CHECK(linted("1.36", containerd, device_plugin).empty());
+  CHECK(linted("1.37", containerd, device_plugin) == "unknown kubelet.feature-gates\n");
+  CHECK(linted("1.38", containerd, device_plugin) == "fail kubelet.feature-gates\n");
+  CHECK(linted("2.0", containerd, device_plugin) == "fail kubelet.feature-gates\n");
+  const auto problem = checks::lint_newer({1, 38, 0}, *data);
+  REQUIRE(problem);
+  CHECK(problem->evidence == "the newest known version is 1.37");
+  // What is not in the tables of 1.37 may be new in it.
+  CHECK(checks::lint_gates({{"SomethingNew", true}}, {1, 37, 0}, *data).front().severity ==
+        report::Severity::warning);
+  CHECK(checks::lint_gates({{"SomethingNew", true}}, {1, 36, 0}, *data).front().severity ==
+        report::Severity::blocker);
   CHECK(linted("1.20", containerd, device_plugin).empty());
 }

@@ -1,6 +1,9 @@
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/checks/upgrade.hpp"
 
+#include "checks/data.hpp"
+#include "checks/repository_data.hpp"
+
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -48,7 +51,8 @@ struct World {
   /// "ID: remedy" of each finding, a line each.
   [[nodiscard]] std::string judged(const Version& to) const {
     std::string text;
-    for (const report::Finding& finding : checks::examine_upgrade({cluster, census, facts, to})) {
+    static const auto data = repository_data();
+    for (const report::Finding& finding : checks::examine_upgrade({cluster, census, facts, to}, *data)) {
       CHECK(!finding.remedy.empty());
       CHECK(!finding.says.empty());
       text += finding.id + (finding.severity == report::Severity::blocker ? "\n" : " (warning)\n");
@@ -172,4 +176,77 @@ TEST_CASE("upgrade: not to a kube-scheduler that DeviceTaintRules break while on
   CHECK(world.judged({1, 36, 2}) == "upgrade.taint-rules\n");
   CHECK(world.judged({1, 36, 3}).empty());
   CHECK(world.judged({1, 35, 5}).empty());
+}
+
+namespace {
+
+/// A cluster of three control-plane nodes with members of etcd of these versions; an empty one does not
+/// respond.
+World with_members(const std::string& kubernetes, const std::vector<std::string>& versions) {
+  World world(3, 0, kubernetes);
+  world.facts.etcd_members.emplace();
+  for (const std::string& version : versions) {
+    facts::EtcdMember member;
+    member.name = fmt::format("cp{}", world.facts.etcd_members->size() + 1);
+    member.answers = !version.empty();
+    member.version = version;
+    world.facts.etcd_members->push_back(member);
+  }
+  return world;
+}
+
+}  // namespace
+
+TEST_CASE("upgrade: to 1.37 every member of etcd is 3.6.11 or newer, and unknown is not fine") {
+  const auto judged = [](const std::string& from, const std::vector<std::string>& members) {
+    return with_members(from, members).judged({1, 37, 1});
+  };
+  CHECK(judged("v1.36.4", {"3.6.11", "3.6.12", "3.6.11"}).empty());
+  CHECK(judged("v1.36.3", {"3.6.8", "3.6.8", "3.6.8"}) == "upgrade.etcd\n");
+  CHECK(judged("v1.36.4", {"3.6.11", "3.6.8", "3.6.11"}) == "upgrade.etcd\n");
+  CHECK(judged("v1.36.4", {"3.6.11", "3.6.11", ""}) == "upgrade.etcd\n");
+  CHECK(judged("v1.36.4", {"3.6.11", "3.6.11", "new"}) == "upgrade.etcd\n");
+  CHECK(judged("v1.36.4", {"3.6.10", "3.6.11", ""}) == "upgrade.etcd\nupgrade.etcd\n");
+  CHECK(judged("v1.36.4", {}) == "upgrade.etcd\n");
+  CHECK(World(3, 0, "v1.36.4").judged({1, 37, 1}) == "upgrade.etcd\n");
+  // An interrupted upgrade is continued, and a patch of 1.37 does not depend on what could not be read.
+  CHECK(judged("v1.37.0", {"3.7.0", "3.6.11", "3.6.11"}).empty());
+  CHECK(World(3, 0, "v1.37.0").judged({1, 37, 1}).empty());
+  // Of 1.36 the patch with the newer etcd is reached from every other one.
+  CHECK(with_members("v1.36.3", {"3.6.8", "3.6.8", "3.6.8"}).judged({1, 36, 4}).empty());
+
+  const World old = with_members("v1.36.3", {"3.6.8", "3.6.11", "3.6.9"});
+  const auto findings =
+      checks::examine_upgrade({old.cluster, old.census, old.facts, {1, 37, 1}}, *repository_data());
+  REQUIRE(findings.size() == 1);
+  CHECK(findings[0].says == "etcd 3.7 of Kubernetes 1.37 requires members of 3.6.11 or newer");
+  CHECK(findings[0].evidence == "cp1 3.6.8, cp3 3.6.9");
+  CHECK(findings[0].remedy.text().ends_with("gpuadm upgrade --kubernetes-version 1.36"));
+}
+
+TEST_CASE("upgrade: each pair of minor versions is judged as its row says") {
+  const auto data = repository_data();
+  REQUIRE(data->minors.size() >= 18);
+  CHECK(data->minors.begin()->first == Version{1, 20, -1});
+  CHECK(data->minors.rbegin()->first == Version{1, 37, -1});
+  for (auto next = std::next(data->minors.begin()); next != data->minors.end(); ++next) {
+    const auto& [from, before] = *std::prev(next);
+    const auto& [to, row] = *next;
+    CAPTURE(to.text());
+    const Version target{to.major, to.minor, 9};
+    const std::string running = fmt::format("v{}.{}.9", from.major, from.minor);
+    const std::string name = row.is_strict ? "upgrade.etcd\n" : "upgrade.etcd (warning)\n";
+    CHECK((row.etcd_before.has_value()) == (row.etcd_before && row.etcd != before.etcd));
+    const std::string enough = row.etcd_before ? row.etcd_before->text() : before.etcd.text() + ".0";
+    CHECK(with_members(running, {enough, enough, enough}).judged(target).empty());
+    const std::string oldest = before.etcd.text() + ".1";
+    CHECK(with_members(running, {enough, oldest, enough}).judged(target) == (row.etcd_before ? name : ""));
+    CHECK(World(3, 0, running).judged(target) == (row.etcd_before ? name : ""));
+    World lagging = with_members(running, {enough, enough, enough});
+    lagging.add("w1", spec::Role::worker);
+    lagging.node("w1").kubelet = fmt::format("v1.{}.9", to.minor - row.kubelet_lag);
+    CHECK(lagging.judged(target).empty());
+    lagging.node("w1").kubelet = fmt::format("v1.{}.9", to.minor - row.kubelet_lag - 1);
+    CHECK(lagging.judged(target) == "upgrade.skew\n");
+  }
 }

@@ -13,6 +13,8 @@ exits 0 gpuadm explain gpu. -o json
 jq -e 'map(select(.id == "gpu.driver.smi-runs" and (.causedBy | index("gpu.driver.installed")))) | length == 1' out
 exits 0 gpuadm explain gpu.driver.installed -o markdown
 says "# gpu.driver.installed"
+exits 0 gpuadm explain gpu.health.xid-fatal -o markdown
+says "(gpu.md#gpu.health.fell-off-bus)"
 exits 0 gpuadm explain gpu.pci.bar-size
 says "  Source"
 exits 0 gpuadm explain gpu.pci.bar-size -o json

@@ -31,6 +31,13 @@ reached 'https://[::1]:2379' 'https://[::]:2379'
 reached https://10.0.0.1:2379 '"https://10.0.0.1:2379,https://10.0.1.1:2379"'
 reached https://127.0.0.1:2379 ''
 
+# The members are read before an upgrade, too, but not by other commands.
+for purpose in upgrade ''; do
+  : >calls
+  (cd books && PATH=$place/bin:$PATH purpose=$purpose sh ./cluster.sh >"$place/out" 2>"$place/err" </dev/null)
+  [ "$(grep -c 'cluster/member/list' calls)" = "$([ "$purpose" = upgrade ] && echo 1 || echo 0)" ] || fail "purpose $purpose: $(cat calls)"
+done
+
 metrics() { # metrics URL MANIFEST-LINE: the URL that what reads a cluster and what reads a host use
   printf '    - --name=one\n%s\n' "$2" >"$root/etc/kubernetes/manifests/etcd.yaml"
   : >calls

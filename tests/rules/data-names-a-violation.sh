@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# tests/rules/data-has-dates.sh, tests/rules/advisories.sh and packaging/data-age accept this repository's data, and name each planted fault.
+# tests/rules/data-has-dates.sh, advisories.sh, compatibility.sh and packaging/data-age accept this repository's data, and name each planted fault.
 # The day is given: the result does not depend on the day of the test.
 set -euo pipefail
 top=$(cd "$(dirname "$0")/../.." && pwd)
@@ -15,6 +15,7 @@ refused() {
   fresh
 }
 dates=$top/tests/rules/data-has-dates.sh advisories=$top/tests/rules/advisories.sh age=$top/packaging/data-age
+compatibility=$top/tests/rules/compatibility.sh
 
 fresh
 "$dates" "$tree" && "$advisories" "$tree"
@@ -49,6 +50,16 @@ echo 'runc,,9.0.0,,terrible,CVE-2099-0001,,planted,https://example.org/,2026-11-
 refused "$advisories" 'unknown severity: terrible'
 echo 'runc,,9.0.0,,high,some hole,,planted,https://example.org/,2026-11-29' >>"$tree/data/advisories.csv"
 refused "$advisories" 'not an identifier'
+
+"$compatibility" "$tree"
+sed -i 's/^1.36.3,2.1.9,/1.36.3,2.3.7,/' "$tree/data/ran.csv"
+refused "$compatibility" 'docs/compatibility.md is not what the data say'
+sed -i 's/^1.37,3.7,3.6.11,/1.37,3.7,3.6.12,/' "$tree/data/kubernetes.csv"
+refused "$compatibility" 'docs/compatibility.md is not what the data say'
+sed -i 's/^  toolkit_version: .*/  toolkit_version: "1.21.0"/' "$tree/playbooks/catalog.yaml"
+refused "$compatibility" 'docs/compatibility.md is not what the data say'
+sed -i 2,\$d "$tree/data/ran.csv"
+refused "$compatibility" 'docs/make-compatibility prints no cell'
 
 sed -i 's/^date: .*/date: "2026-11-29"/' "$tree/playbooks/catalog.yaml"
 GPUADM_TODAY=2027-01-28 "$age" "$tree"

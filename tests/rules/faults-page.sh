@@ -5,7 +5,7 @@ top=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/../.." && pwd)
 page=$(mktemp)
 trap 'rm -f "$page"' EXIT
 "$top/tests/faults/page" >"$page"
-diff "$top/docs/doctor-faults.md" "$page" | head -n 40
+diff "$top/docs/doctor-faults.md" "$page" | head -n 40 || :
 cmp -s "$top/docs/doctor-faults.md" "$page" || {
   echo 'docs/doctor-faults.md is not what the doctor says: tests/faults/page >docs/doctor-faults.md' >&2
   exit 1

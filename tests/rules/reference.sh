@@ -1,14 +1,18 @@
 #!/usr/bin/env bash
-# docs/reference has what gpuadm says of itself.
+# docs/reference has the list of commands and the schema that gpuadm prints.
+#   tests/rules/reference.sh [TREE]
 set -euo pipefail
-top=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/../.." && pwd)
+rules=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")" && pwd)
+top=${1:-$rules/../..}
+export GPUADM=${GPUADM:-$(readlink -f "$rules/../..")/build/gpuadm}
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 "$top/docs/reference/make" "$place"
-for file in cli.md cluster.schema.json; do
-  diff "$top/docs/reference/$file" "$place/$file" | head -n 40
+[ "$(grep -c '^| <a id' "$place/commands.md")" -gt 80 ] || { echo 'docs/reference/make lists fewer than 80 commands' && exit 1; }
+for file in commands.md cluster.schema.json; do
+  diff "$top/docs/reference/$file" "$place/$file" | head -n 40 || :
   cmp -s "$top/docs/reference/$file" "$place/$file" || {
-    echo "docs/reference/$file is not what gpuadm says: run docs/reference/make" >&2
+    echo "docs/reference/$file is not what gpuadm prints: run docs/reference/make" >&2
     exit 1
   }
 done

@@ -26,9 +26,10 @@ struct Upgrade {
 [[nodiscard]] const facts::Node* node_of(const Upgrade& upgrade, const std::string& host);
 
 /// The obstacles, each with a remedy: blockers are "upgrade.minor", "upgrade.downgrade", "upgrade.skew",
-/// "upgrade.ready", "upgrade.quorum", "upgrade.hosts", "upgrade.pods", "upgrade.runtime",
-/// "upgrade.taint-rules"; "upgrade.apis" is a warning. Empty: none.
-[[nodiscard]] std::vector<report::Finding> examine_upgrade(const Upgrade& upgrade);
+/// "upgrade.ready", "upgrade.quorum", "upgrade.etcd", "upgrade.hosts", "upgrade.pods", "upgrade.runtime",
+/// "upgrade.taint-rules"; "upgrade.apis" is a warning, as is "upgrade.etcd" if etcd only recommends it.
+/// Empty: none.
+[[nodiscard]] std::vector<report::Finding> examine_upgrade(const Upgrade& upgrade, const Data& data);
 
 /// Whether pods can move to other nodes during the upgrade of a node: false if there is only one.
 [[nodiscard]] bool drains(const facts::ClusterFacts& facts);

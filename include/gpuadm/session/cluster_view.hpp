@@ -24,18 +24,20 @@ inline constexpr std::chrono::seconds view_timeout{300};
 [[nodiscard]] Result<transport::Command> view_command(const assets::Store& assets);
 
 /// The output of the first control-plane node that has one. Nothing: none of the reachable hosts is a
-/// control-plane node. Fault::usage if all are reachable and none is.
+/// control-plane node. Fault::usage if all are reachable and none is. `purpose`: of playbooks/cluster.sh.
 [[nodiscard]] Result<std::optional<std::string>> view_cluster(const spec::Cluster& cluster,
                                                               const facts::Census& census,
                                                               transport::Fleet& fleet,
                                                               const assets::Store& assets,
-                                                              std::chrono::seconds patience = view_timeout);
+                                                              std::chrono::seconds patience = view_timeout,
+                                                              const std::string& purpose = {});
 
 /// The cluster's facts. If its API server does not respond, retries for up to 180 s.
 [[nodiscard]] Result<facts::ClusterFacts> read_cluster_with_retry(const spec::Cluster& cluster,
                                                                   const facts::Census& census,
                                                                   transport::Fleet& fleet,
-                                                                  const assets::Store& assets, Io& io);
+                                                                  const assets::Store& assets, Io& io,
+                                                                  const std::string& purpose = {});
 
 /// Every finding of the stage `cluster`: unreachable hosts first, then the results of the checks.
 [[nodiscard]] Result<std::vector<report::Finding>> find_in_cluster(const spec::Cluster& cluster,

@@ -57,8 +57,8 @@ enum class Shown { always, if_blocked };
 /// Evaluates and prints the checks; whether one blocks.
 Result<bool> is_blocked(const checks::Upgrade& upgrade, const assets::Store& assets,
                         const session::Session& session, Format format, Shown shown, Io& io) {
-  std::vector<report::Finding> findings = checks::examine_upgrade(upgrade);
   const auto data = TRY(checks::read_data([&](std::string_view path) { return assets.read(path); }));
+  std::vector<report::Finding> findings = checks::examine_upgrade(upgrade, *data);
   std::ranges::move(checks::lint(upgrade.cluster, upgrade.to, *data), std::back_inserter(findings));
   std::erase_if(findings, [](const report::Finding& finding) { return !report::is_open(finding); });
   TRY(session.folder.save("findings.json", report::to_tree(findings)));
@@ -135,7 +135,7 @@ Result<Outcome> upgrade(const UpgradeOptions& options, Io& io) {
   TRY(check_source(options, asked));
   if (bundle) TRY(session::is_for_hosts(*bundle, asked, survey.census));
   const facts::ClusterFacts facts =
-      TRY(session::read_cluster_with_retry(asked, survey.census, *session.fleet, assets, io));
+      TRY(session::read_cluster_with_retry(asked, survey.census, *session.fleet, assets, io, "upgrade"));
   const spec::Cluster cluster = session::fitted(asked, survey.census, facts);
 
   checks::Upgrade upgrade{cluster, survey.census, facts, chosen.version};

@@ -215,9 +215,10 @@ void report_work(const checks::Upgrade& upgrade, const Work& work, bool drained,
   }
 }
 
-Result<bool> is_blocked(const checks::Upgrade& upgrade, const session::Session& session, Format format,
-                        Io& io) {
-  const std::vector<report::Finding> findings = checks::examine_upgrade(upgrade);
+Result<bool> is_stack_blocked(const checks::Upgrade& upgrade, const assets::Store& assets,
+                              const session::Session& session, Format format, Io& io) {
+  const auto data = TRY(checks::read_data([&](std::string_view path) { return assets.read(path); }));
+  const std::vector<report::Finding> findings = checks::examine_upgrade(upgrade, *data);
   TRY(session.folder.save("findings.json", report::to_tree(findings)));
   if (!findings.empty() && format == Format::text) io.out(report::to_text(findings, io.out_style));
   return session::stops(findings, io);
@@ -259,7 +260,7 @@ Result<Outcome> upgrade_stack(const UpgradeOptions& options, Io& io) {
                           base::Version::parse(facts.version).value_or(base::Version{})};
   const Work work = TRY(read_newer(options, wanted.hosts, decisions, upgrade, library, *session.fleet, io));
   upgrade.only = work.nodes;
-  if (TRY(is_blocked(upgrade, session, options.format, io))) return Outcome::blocked;
+  if (TRY(is_stack_blocked(upgrade, assets, session, options.format, io))) return Outcome::blocked;
 
   session::PlaybookRun playbook_run{
       cluster, assets, library, nullptr, choice_of(options, upgrade, work), options.consent};

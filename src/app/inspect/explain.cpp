@@ -76,9 +76,11 @@ std::string to_text(const ExplainedCheck& page, std::size_t width) {
   return text;
 }
 
+/// Links to the anchors of docs/checks/make, which makes a page per area.
 std::string links(const std::vector<std::string>& ids) {
   std::vector<std::string> linked;
-  for (const std::string& id : ids) linked.push_back(fmt::format("[{0}]({0}.md)", id));
+  for (const std::string& id : ids)
+    linked.push_back(fmt::format("[{0}]({1}.md#{0})", id, id.substr(0, id.find('.'))));
   return base::join(linked, ", ");
 }
 

@@ -94,7 +94,7 @@ void version_skew(const Whole& w, Verdicts& out) {
     const auto kubelet = Version::parse(node.kubelet);
     if (!kubelet) continue;
     const int behind = server->minor - kubelet->minor;
-    if (behind >= 0 && behind <= (server->minor >= 28 ? 3 : 2)) continue;
+    if (behind >= 0 && behind <= kubelet_lag(w.data.minors, *server)) continue;
     out.fail(
         Severity::blocker,
         behind < 0 ? "a kubelet is newer than the API server" : "a kubelet is too old for the API server",

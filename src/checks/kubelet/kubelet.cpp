@@ -39,8 +39,10 @@ std::map<std::string, bool> gates_of(const Subject& s) {
 
 void feature_gates(const Subject& s, Verdicts& out) {
   const auto gates = gates_of(s);
-  if (gates.empty()) return out.pass("no feature gates are set");
   const auto version = judged_version(s);
+  if (s.stage == Stage::preflight && version)
+    if (const auto problem = lint_newer(*version, s.data)) return fail_all({*problem}, out);
+  if (gates.empty()) return out.pass("no feature gates are set");
   if (!version) return out.unknown("the Kubernetes version is not known");
   fail_all(lint_gates(gates, *version, s.data), out);
 }

@@ -70,36 +70,22 @@ void config_version(const Subject& s, Verdicts& out) {
   }
 }
 
-/// Lowest patch of each containerd line that containerd's developers recommend with a Kubernetes minor
-/// (RELEASES.md).
-struct Pair {
-  int kubernetes;
-  std::array<Version, 5> least;
-};
-constexpr std::array pairs = {
-    Pair{32, {Version{1, 6, 36}, {1, 7, 24}, {2, 0, 1}, {2, 1, 0}, {2, 2, 0}}},
-    Pair{33, {Version{1, 6, 36}, {1, 7, 24}, {2, 0, 4}, {2, 1, 0}, {2, 2, 0}}},
-    Pair{34, {Version{1, 6, 39}, {1, 7, 28}, {2, 0, 6}, {2, 1, 3}, {2, 2, 0}}},
-    Pair{35, {Version{1, 7, 28}, {2, 1, 5}, {2, 2, 0}, {2, 2, 0}, {2, 2, 0}}},
-    Pair{36, {Version{2, 2, 0}, {2, 3, 0}, {2, 3, 0}, {2, 3, 0}, {2, 3, 0}}},
-};
-
 void version_supported(const Subject& s, Verdicts& out) {
   const auto* containerd = containerd_of(s, out);
   if (!containerd) return;
   const auto version = Version::parse(containerd->version);
   if (!version || !s.kubernetes)
     return out.unknown("the version of containerd or of Kubernetes is not known");
-  const Pair* pair = nullptr;
-  for (const Pair& row : pairs)
-    if (s.kubernetes->minor >= row.kubernetes) pair = &row;
-  if (!pair) return out.pass("containerd " + containerd->version);
-  const bool newer = *version >= pair->least.back();
-  bool fits = newer;
+  // Of a version without a row, those of the version before.
+  const std::vector<Version>* recommended = nullptr;
+  for (const auto& [minor, row] : s.data.minors)
+    if (!row.containerd.empty() && s.kubernetes->minor >= minor.minor) recommended = &row.containerd;
+  if (!recommended) return out.pass("containerd " + containerd->version);
+  bool fits = *version >= recommended->back();
   std::string lines;
-  for (const Version& least : pair->least) {
+  for (const Version& least : *recommended) {
     fits = fits || (version->major == least.major && version->minor == least.minor && *version >= least);
-    if (lines.find(least.text()) == std::string::npos) lines += (lines.empty() ? "" : ", ") + least.text();
+    lines += (lines.empty() ? "" : ", ") + least.text();
   }
   if (!fits)
     return out.fail(
