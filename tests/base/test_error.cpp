@@ -3,7 +3,7 @@
 #include "gpuadm/base/secret.hpp"
 #include "gpuadm/playbook/playbook.hpp"
 
-#include "app/bundle/needs.hpp"
+#include "commands/bundles/needs.hpp"
 
 #include <doctest/doctest.h>
 
