@@ -10,7 +10,7 @@
 #include <vector>
 
 /// One function per command.
-namespace app {
+namespace commands {
 
 using base::Result;
 
@@ -200,4 +200,4 @@ struct ExplainOptions {
 /// overridden assets.
 [[nodiscard]] Result<Outcome> version(const Common& common, Format format, Io& io);
 
-}  // namespace app
+}  // namespace commands

@@ -4,7 +4,7 @@
 #include "gpuadm/spec/cluster.hpp"
 #include "gpuadm/workload/train_check.hpp"
 
-namespace app {
+namespace commands {
 
 std::vector<std::string> check_ids() {
   std::vector<std::string> ids;
@@ -24,4 +24,4 @@ std::vector<std::string> cluster_keys() {
   return paths;
 }
 
-}  // namespace app
+}  // namespace commands

@@ -4,7 +4,7 @@
 #include <vector>
 
 /// Names for completion of a command line. Reading them needs no asset.
-namespace app {
+namespace commands {
 
 /// The id of every check, in the order of `gpuadm doctor --list`.
 [[nodiscard]] std::vector<std::string> check_ids();
@@ -13,4 +13,4 @@ namespace app {
 /// Every key of the cluster file: "network.podCIDR".
 [[nodiscard]] std::vector<std::string> cluster_keys();
 
-}  // namespace app
+}  // namespace commands

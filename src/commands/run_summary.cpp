@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <set>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -112,4 +112,4 @@ std::string restored(const std::vector<std::string>& hosts, std::string_view bef
                            : fmt::format("{} are restored to their state before {}\n", names, before);
 }
 
-}  // namespace app
+}  // namespace commands

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace app {
+namespace commands {
 
 /// A cluster after a run that created or extended it.
 struct RunSummary {
@@ -28,4 +28,4 @@ struct RunSummary {
 /// The result of a complete reset or undo: "gpu1 is restored to its state before gpuadm changed it".
 [[nodiscard]] std::string restored(const std::vector<std::string>& hosts, std::string_view before);
 
-}  // namespace app
+}  // namespace commands

@@ -11,7 +11,7 @@
 
 #include <fmt/format.h>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -73,4 +73,4 @@ Result<Outcome> version(const Common& common, Format format, Io& io) {
   return Outcome::done;
 }
 
-}  // namespace app
+}  // namespace commands

@@ -19,7 +19,7 @@ std::string read(const fs::path& path) {
 }  // namespace
 
 TEST_CASE("archive: section names of a host cannot leave the directory, and no section is lost") {
-  const auto archive = app::Archive::make("made");
+  const auto archive = commands::Archive::make("made");
   REQUIRE(archive);
   CHECK(
       archive->add_sections("h",
@@ -36,24 +36,24 @@ TEST_CASE("archive: section names of a host cannot leave the directory, and no s
 }
 
 TEST_CASE("archive: a section that cannot be written is left out, and the others are there") {
-  const auto archive = app::Archive::make("made");
+  const auto archive = commands::Archive::make("made");
   REQUIRE(archive);
   CHECK(archive->add_sections("h", "=== a\n| a\n=== a.txt/b\n| b\n=== c\n| c\n") == 1);
   CHECK(read(archive->folder() / "h/c.txt") == "c\n");
 }
 
 TEST_CASE("archive: a host with endless sections gets so many files and no more") {
-  const auto archive = app::Archive::make("made");
+  const auto archive = commands::Archive::make("made");
   REQUIRE(archive);
   std::string answer;
-  for (std::size_t i = 0; i < app::Archive::most_sections + 7; ++i)
+  for (std::size_t i = 0; i < commands::Archive::most_sections + 7; ++i)
     answer += fmt::format("=== s{}\n| x\n", i);
   CHECK(archive->add_sections("h", answer) == 7);
   CHECK(read(archive->folder() / "h/s0.txt") == "x\n");
 }
 
 TEST_CASE("recording: a link or a pipe in a recording is refused, not followed or waited for") {
-  const auto archive = app::Archive::make("made");
+  const auto archive = commands::Archive::make("made");
   REQUIRE(archive);
   const fs::path place = archive->folder();
   const auto refused = [&](const char* folder) {
@@ -70,7 +70,7 @@ TEST_CASE("recording: a link or a pipe in a recording is refused, not followed o
 }
 
 TEST_CASE("recording: of a recording with a link in it only that host is unread") {
-  const auto archive = app::Archive::make("made");
+  const auto archive = commands::Archive::make("made");
   REQUIRE(archive);
   const fs::path place = archive->folder() / "r";
   REQUIRE(base::write_file(archive->folder() / "elsewhere/probe.txt", "=== x\n"));

@@ -14,20 +14,20 @@ const std::string a(64, 'a'), b(64, 'b');
 struct ControlPlaneContext {
   assets::Store store = assets::Store::open({}).value();
   playbook::Library library = playbook::Library::load(store, "init").value();
-  app::Sources sources(const char* version) const {
-    app::BundleNeeds needs;
+  commands::Sources sources(const char* version) const {
+    commands::BundleNeeds needs;
     needs.kubernetes = *base::Version::parse(version);
     needs.architecture = "arm64";
     return sources(needs);
   }
-  app::Sources sources(const app::BundleNeeds& needs) const {
-    const auto read = app::read_sources(store, library.catalog(), needs);
+  commands::Sources sources(const commands::BundleNeeds& needs) const {
+    const auto read = commands::read_sources(store, library.catalog(), needs);
     REQUIRE_MESSAGE(read, read.error().what);
     return *read;
   }
 };
 
-std::vector<std::string> parts(const app::Sources& sources) {
+std::vector<std::string> parts(const commands::Sources& sources) {
   std::set<std::string> names;
   for (const auto& file : sources.files) names.insert(file.part);
   for (const auto& image : sources.images) names.insert(image.part);
@@ -37,22 +37,22 @@ std::vector<std::string> parts(const app::Sources& sources) {
 }  // namespace
 
 TEST_CASE("a checksum is found in what projects publish") {
-  CHECK(app::find_sum(a + "\n", "kubeadm") == a);
-  CHECK(app::find_sum(fmt::format("{}  other\n{} *dir/runc.amd64\n", a, b), "runc.amd64") == b);
-  CHECK(app::find_sum(fmt::format("{}  other\n", a), "runc.amd64") == std::nullopt);
-  CHECK(app::find_sum("<html>", "kubeadm") == std::nullopt);
+  CHECK(commands::find_sum(a + "\n", "kubeadm") == a);
+  CHECK(commands::find_sum(fmt::format("{}  other\n{} *dir/runc.amd64\n", a, b), "runc.amd64") == b);
+  CHECK(commands::find_sum(fmt::format("{}  other\n", a), "runc.amd64") == std::nullopt);
+  CHECK(commands::find_sum("<html>", "kubeadm") == std::nullopt);
   const std::string index = fmt::format(
       "Package: x\nFilename: ./x_1.deb\nSHA256: {}\n\nPackage: y\nSHA256: {}\nFilename: pool/y_1.deb\n", a,
       b);
-  CHECK(app::find_in_index(index, "x_1.deb") == a);
-  CHECK(app::find_in_index(index, "y_1.deb") == b);
-  CHECK(app::find_in_index(index, "z_1.deb") == std::nullopt);
+  CHECK(commands::find_in_index(index, "x_1.deb") == a);
+  CHECK(commands::find_in_index(index, "y_1.deb") == b);
+  CHECK(commands::find_in_index(index, "z_1.deb") == std::nullopt);
 }
 
 TEST_CASE("every source is filled in for every version, and is an https address") {
   const ControlPlaneContext context;
   for (const char* version : {"1.20.2", "1.26.0", "1.36.4"}) {
-    const app::Sources sources = context.sources(version);
+    const commands::Sources sources = context.sources(version);
     for (const auto& file : sources.files) {
       CAPTURE(file.url);
       CHECK((file.url.starts_with("https://") || !file.content.empty()));
@@ -67,12 +67,12 @@ TEST_CASE("every source is filled in for every version, and is an https address"
 
 TEST_CASE("a bundle holds what its hosts need, and what is skipped by a part's name stays out") {
   const ControlPlaneContext context;
-  const auto chosen = [&](const app::BundleNeeds& needs, const std::vector<std::string>& skip) {
-    app::Sources sources = context.sources("1.36.4");
-    const auto done = app::choose_sources(sources, needs, skip);
+  const auto chosen = [&](const commands::BundleNeeds& needs, const std::vector<std::string>& skip) {
+    commands::Sources sources = context.sources("1.36.4");
+    const auto done = commands::choose_sources(sources, needs, skip);
     return done ? base::join(parts(sources), " ") : done.error().what + "; " + done.error().hint;
   };
-  app::BundleNeeds needs;
+  commands::BundleNeeds needs;
   CHECK(chosen(needs, {}) == "cni crictl device-plugin kubernetes network runtime toolkit");
   CHECK(chosen(needs, {"coredns", "crictl", "runtime"}) == "cni device-plugin kubernetes network toolkit");
   CHECK(chosen(needs, {"toolkt"}) == "--skip toolkt: unknown component; did you mean toolkit?");
@@ -81,12 +81,12 @@ TEST_CASE("a bundle holds what its hosts need, and what is skipped by a part's n
   CHECK(chosen(needs, {"kube-vip"}) == "cni crictl device-plugin kubernetes network runtime toolkit");
   needs.cluster.runtime.engine = spec::Engine::docker;
   CHECK(chosen(needs, {}) == "cni crictl device-plugin kube-vip kubernetes network toolkit");
-  app::Sources sources = context.sources("1.36.4");
+  commands::Sources sources = context.sources("1.36.4");
   const auto digests = [&] {
     return std::ranges::count_if(sources.images, [](const auto& image) { return image.name.contains('@'); });
   };
   CHECK(digests() == 3);
-  REQUIRE(app::choose_sources(sources, needs, {}));
+  REQUIRE(commands::choose_sources(sources, needs, {}));
   CHECK(digests() == 0);
   needs.cluster = {};
   needs.families = {"redhat"};
@@ -98,12 +98,12 @@ TEST_CASE("a bundle holds what its hosts need, and what is skipped by a part's n
 }
 
 TEST_CASE("packages come from the mirror that the cluster file names") {
-  app::BundleNeeds needs;
+  commands::BundleNeeds needs;
   needs.kubernetes = {1, 36, 4};
   needs.architecture = "amd64";
   needs.cluster.mirrors.packages["nvidiaContainerToolkit"] = "http://mirror.lab/toolkit";
   const auto sources = ControlPlaneContext().sources(needs);
-  CHECK(std::ranges::count_if(sources.files, [](const app::SourceFile& file) {
+  CHECK(std::ranges::count_if(sources.files, [](const commands::SourceFile& file) {
           return file.part == "toolkit" &&
                  file.url.starts_with("http://mirror.lab/toolkit/stable/deb/amd64/") &&
                  file.index == "http://mirror.lab/toolkit/stable/deb/amd64/Packages" &&
@@ -111,18 +111,19 @@ TEST_CASE("packages come from the mirror that the cluster file names") {
         }) == 4);
   needs.cluster.mirrors.package_keys["nvidiaContainerToolkit"] = "0123";
   CHECK(std::ranges::count_if(ControlPlaneContext().sources(needs).files,
-                              [](const app::SourceFile& file) { return file.fingerprints == "0123"; }) == 4);
+                              [](const commands::SourceFile& file) { return file.fingerprints == "0123"; }) ==
+        4);
 }
 
 TEST_CASE("the newest patch of a minor is what its release names, and nothing else is taken for one") {
   const ControlPlaneContext context;
   const base::Version minor{1, 36, 0};
-  CHECK(app::newest_source(context.store, context.library.catalog(), minor) ==
+  CHECK(commands::newest_source(context.store, context.library.catalog(), minor) ==
         "https://dl.k8s.io/release/stable-1.36.txt");
-  CHECK(app::read_newest("1.36.4\n", minor, "x")->text() == "1.36.4");
-  CHECK(app::read_newest("v1.36.4", minor, "x")->text() == "1.36.4");
+  CHECK(commands::read_newest("1.36.4\n", minor, "x")->text() == "1.36.4");
+  CHECK(commands::read_newest("v1.36.4", minor, "x")->text() == "1.36.4");
   for (const char* text : {"", "<html>", "v1.35.1\n", "v1.36"}) {
-    const auto newest = app::read_newest(text, minor, "https://x");
+    const auto newest = commands::read_newest(text, minor, "https://x");
     REQUIRE(!newest);
     CHECK(newest.error().what ==
           fmt::format("https://x has no patch release of Kubernetes 1.36: it begins with '{}'",
@@ -132,9 +133,9 @@ TEST_CASE("the newest patch of a minor is what its release names, and nothing el
 
 TEST_CASE("the images of notebooks are only in a bundle if their framework is named") {
   const ControlPlaneContext context;
-  app::BundleNeeds needs;
+  commands::BundleNeeds needs;
   const auto images = [&](const std::vector<std::string>& frameworks) {
-    return app::notebook_images(context.store, needs, frameworks);
+    return commands::notebook_images(context.store, needs, frameworks);
   };
   CHECK(images({}).value().empty());
   const auto all = images({"pytorch"});

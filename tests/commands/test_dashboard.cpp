@@ -10,7 +10,7 @@ namespace {
 
 constexpr const char* evil = "</script><script>alert(1)</script>\x1b[31m";
 
-app::PageFiles page_files() {
+commands::PageFiles page_files() {
   return {case_text("templates/dashboard/page.html"), case_text("templates/dashboard/dashboard.css"),
           case_text("templates/dashboard/dashboard.js")};
 }
@@ -21,7 +21,7 @@ TEST_CASE(
     "in a frozen page no text of a host begins or ends an element, and the policy allows its own script "
     "only") {
   const std::string json = base::json::write(base::Tree::map_of({{"why", evil}}), 0);
-  const auto page = app::frozen_page(page_files(), json, json);
+  const auto page = commands::frozen_page(page_files(), json, json);
   REQUIRE(page);
   CHECK(page->find("alert(1)") != std::string::npos);
   CHECK(page->find(evil) == std::string::npos);
@@ -38,9 +38,9 @@ TEST_CASE(
 }
 
 TEST_CASE("a page without its script cannot be frozen, and the error names the element") {
-  app::PageFiles files = page_files();
+  commands::PageFiles files = page_files();
   files.page = base::replace_all(files.page, "dashboard.js", "other.js");
-  const auto page = app::frozen_page(files, "{}", "{}");
+  const auto page = commands::frozen_page(files, "{}", "{}");
   REQUIRE(!page);
   CHECK(page.error().what.find("<script src=\"dashboard.js\"></script>") != std::string::npos);
 }
@@ -59,8 +59,8 @@ TEST_CASE(
   }
   auto readings = session::ClusterReadings::open(cluster, *assets, {"pods"}, "gpuadm.io/name");
   REQUIRE(readings);
-  app::StatusJudge judges(*assets, " -f cluster.yaml");
-  app::PageData data(*readings, judges, 2);
+  commands::StatusJudge judges(*assets, " -f cluster.yaml");
+  commands::PageData data(*readings, judges, 2);
   session::GpuSamples samples;
   samples.hosts["gpu1"].sample.emplace();
   samples.hosts["gpu1"].sample->gpus.emplace_back();

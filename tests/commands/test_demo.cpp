@@ -21,14 +21,14 @@ assets::Store shipped() {
   return *store;
 }
 
-std::vector<app::Demo> every_demo(const assets::Store& assets) {
-  auto all = app::demos(assets);
+std::vector<commands::Demo> every_demo(const assets::Store& assets) {
+  auto all = commands::demos(assets);
   REQUIRE_MESSAGE(all.has_value(), (all ? "" : all.error().what));
   return *all;
 }
 
-std::vector<report::Finding> judged(const app::Demo& demo, const assets::Store& assets) {
-  const auto recording = app::recording_of(demo, assets);
+std::vector<report::Finding> judged(const commands::Demo& demo, const assets::Store& assets) {
+  const auto recording = commands::recording_of(demo, assets);
   REQUIRE_MESSAGE(recording.has_value(), (recording ? "" : recording.error().what));
   auto findings = session::find(recording->cluster, {}, recording->survey.census, assets, demo.stage);
   REQUIRE_MESSAGE(findings.has_value(), (findings ? "" : findings.error().what));
@@ -39,7 +39,7 @@ std::vector<report::Finding> judged(const app::Demo& demo, const assets::Store& 
 
 TEST_CASE("a report on an injected fault begins with it, and folds what follows") {
   const assets::Store assets = shipped();
-  for (const app::Demo& demo : every_demo(assets)) {
+  for (const commands::Demo& demo : every_demo(assets)) {
     CAPTURE(demo.name);
     const auto findings = judged(demo, assets);
     const auto first = report::first_broken(findings);
@@ -58,7 +58,7 @@ TEST_CASE("a report on an injected fault begins with it, and folds what follows"
 TEST_CASE("the machines that faults are injected into are well") {
   const assets::Store assets = shipped();
   std::set<std::pair<std::string, checks::Stage>> survey;
-  for (app::Demo demo : every_demo(assets)) {
+  for (commands::Demo demo : every_demo(assets)) {
     if (!survey.emplace(demo.machine, demo.stage).second) continue;
     CAPTURE(demo.machine);
     CAPTURE(static_cast<unsigned>(demo.stage));

@@ -13,7 +13,7 @@ TEST_CASE("fix: what a step fixes is a check, for more than 15 of them") {
   const playbook::Library library = *playbook::Library::load(*assets::Store::open({}), "fix");
   std::set<std::string, std::less<>> ids;
   for (const checks::About& about : session::every_check()) ids.emplace(about.id);
-  const app::Fixes fixes = app::fixes_of(library);
+  const commands::Fixes fixes = commands::fixes_of(library);
   for (const auto& [id, titles] : fixes) CHECK_MESSAGE(ids.contains(id), id);
   CHECK(fixes.size() > 15);
 }
@@ -67,7 +67,7 @@ TEST_CASE("fix: findings that it fixes are marked, on their host only") {
                                            {.id = "host.cpu.count", .host = host},
                                            {.id = "host.disk.swap-on", .host = host},
                                            {.id = "kernel.sysctl.inotify", .host = "another"}};
-  REQUIRE(app::mark_fixable(findings, sample.cluster, census, sample.store));
+  REQUIRE(commands::mark_fixable(findings, sample.cluster, census, sample.store));
   CHECK(findings[0].fixable);
   CHECK(!findings[1].fixable);
   CHECK(!findings[2].fixable);

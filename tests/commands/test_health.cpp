@@ -51,7 +51,9 @@ class FakeProc {
     link(path, std::to_string(pid) + "/exe");
   }
   [[nodiscard]] std::filesystem::path smi() const { return path_of("nvidia-smi"); }
-  [[nodiscard]] std::optional<app::HungProgram> hung() const { return app::hung_nvidia_smi(path(), smi()); }
+  [[nodiscard]] std::optional<commands::HungProgram> hung() const {
+    return commands::hung_nvidia_smi(path(), smi());
+  }
 
  private:
   [[nodiscard]] std::filesystem::path path_of(const std::string& file) const { return path() / file; }

@@ -9,7 +9,7 @@ spec::Cluster cluster_of(const std::string& keys) {
                       "cluster.yaml");
 }
 
-app::Identity runs(const char* version, facts::Census& census) {
+commands::Identity runs(const char* version, facts::Census& census) {
   facts::Facts facts;
   facts.kubernetes.kubelet = version;
   census.emplace("one", facts);
@@ -20,8 +20,8 @@ app::Identity runs(const char* version, facts::Census& census) {
 
 TEST_CASE("identity: a file of another cluster is refused with both values of each setting") {
   const spec::Cluster stored = cluster_of("name: team\nnetwork: { plugin: bridge }\n");
-  CHECK(app::require_same(stored, stored, "one", "cluster.yaml"));
-  const auto other = app::require_same(
+  CHECK(commands::require_same(stored, stored, "one", "cluster.yaml"));
+  const auto other = commands::require_same(
       stored, cluster_of("name: prod\nnetwork: { podCIDR: 10.9.0.0/16, dnsDomain: prod.local }\n"), "one",
       "cluster.yaml");
   REQUIRE(!other);
@@ -35,14 +35,14 @@ TEST_CASE("identity: a file of another cluster is refused with both values of ea
 
 TEST_CASE("identity: another version than the running one is refused with both") {
   facts::Census census;
-  const app::Identity identity = runs("v1.36.2", census);
+  const commands::Identity identity = runs("v1.36.2", census);
   const auto asks = [&](const std::string& version) {
-    return app::require_version(cluster_of("kubernetes: { version: \"" + version + "\" }\n"), identity,
-                                census, "cluster.yaml");
+    return commands::require_version(cluster_of("kubernetes: { version: \"" + version + "\" }\n"), identity,
+                                     census, "cluster.yaml");
   };
   CHECK(asks("1.36.2"));
   CHECK(asks("1.36"));
-  CHECK(app::require_version(cluster_of(""), identity, census, "cluster.yaml"));
+  CHECK(commands::require_version(cluster_of(""), identity, census, "cluster.yaml"));
   const auto newer = asks("1.37.0");
   REQUIRE(!newer);
   CHECK(newer.error().what ==

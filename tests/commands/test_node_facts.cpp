@@ -12,7 +12,7 @@ TEST_CASE("the halves of a probe are read as one, and the newer half is preferre
   const std::string slow =
       "gpuadm-probe 1\n=== clock\n| 1\n=== /proc/sys/kernel/hostname\n| old\n=== kubelet\n| Kubernetes "
       "v1.36.2\n? 0\n=== end\n";
-  const std::string both = app::joined_probes(fast, slow);
+  const std::string both = commands::joined_probes(fast, slow);
   CHECK(both ==
         "gpuadm-probe 1\n=== clock\n| 2\n=== /proc/sys/kernel/hostname\n| new\n=== clock\n| 1\n=== "
         "/proc/sys/kernel/hostname\n| old\n"
@@ -25,9 +25,9 @@ TEST_CASE("the halves of a probe are read as one, and the newer half is preferre
 
 TEST_CASE("a half that was truncated is not read as a whole") {
   const std::string fast = "gpuadm-probe 1\n=== clock\n| 2\n", whole = "gpuadm-probe 1\n=== clock\n=== end\n";
-  CHECK(!facts::parse(app::joined_probes(fast, whole)));
-  CHECK(!facts::parse(app::joined_probes(whole, fast)));
-  CHECK(!facts::parse(app::joined_probes(whole, "")));
+  CHECK(!facts::parse(commands::joined_probes(fast, whole)));
+  CHECK(!facts::parse(commands::joined_probes(whole, fast)));
+  CHECK(!facts::parse(commands::joined_probes(whole, "")));
 }
 
 TEST_CASE("programs on GPUs belong to the containers of their control groups") {
@@ -47,7 +47,7 @@ TEST_CASE("programs on GPUs belong to the containers of their control groups") {
   nvidia.gpus[1].uuid = "GPU-1";
   nvidia.gpus[1].processes = {
       {"11", "C", "python3", 2048}, {"12", "C", "bench", 1}, {"13", "C", "gone", 1}, {"../11", "C", "x", 1}};
-  const auto users = app::gpu_users(nvidia, root);
+  const auto users = commands::gpu_users(nvidia, root);
   REQUIRE(users.size() == 1);
   CHECK(users[0].uuid == "GPU-1");
   CHECK(users[0].space == "ml");
@@ -63,12 +63,12 @@ TEST_CASE("the slow half belongs to the GPUs that nvidia-smi lists, and to its s
            "=== end\n";
   };
   const std::string details = "=== nvidia-smi-xml\n| <nvidia_smi_log>\n? 0\n";
-  const std::string one = app::listed_gpus(probe("| GPU 0: A (UUID: GPU-1)\n", details));
+  const std::string one = commands::listed_gpus(probe("| GPU 0: A (UUID: GPU-1)\n", details));
   CHECK(!one.empty());
-  CHECK(one == app::listed_gpus(probe("| GPU 0: A (UUID: GPU-1)\n", details + "=== units\n")));
-  CHECK(one != app::listed_gpus(probe("| GPU 0: A (UUID: GPU-2)\n", details)));
-  CHECK(app::listed_gpus(probe("| NVIDIA-SMI has failed\n", "")).empty());
-  CHECK(app::listed_gpus("gpuadm-probe 1\n=== end\n").empty());
+  CHECK(one == commands::listed_gpus(probe("| GPU 0: A (UUID: GPU-1)\n", details + "=== units\n")));
+  CHECK(one != commands::listed_gpus(probe("| GPU 0: A (UUID: GPU-2)\n", details)));
+  CHECK(commands::listed_gpus(probe("| NVIDIA-SMI has failed\n", "")).empty());
+  CHECK(commands::listed_gpus("gpuadm-probe 1\n=== end\n").empty());
 }
 
 TEST_CASE("the GPUs on the PCI bus are counted without the driver") {
@@ -79,12 +79,12 @@ TEST_CASE("the GPUs on the PCI bus are counted without the driver") {
     std::ofstream(bus / slot / "vendor") << vendor << "\n";
     std::ofstream(bus / slot / "class") << kind << "\n";
   };
-  CHECK(app::gpus_on_bus(bus) == 0);
+  CHECK(commands::gpus_on_bus(bus) == 0);
   add("0000:00:06.0", "0x10de", "0x030200");
   add("0000:00:07.0", "0x10de", "0x030000");
   add("0000:00:07.1", "0x10de", "0x040300");  // the sound of a display card
   add("0000:00:08.0", "0x10de", "0x068000");  // an NVSwitch
   add("0000:00:09.0", "0x102b", "0x030000");
-  CHECK(app::gpus_on_bus(bus) == 2);
+  CHECK(commands::gpus_on_bus(bus) == 2);
   std::filesystem::remove_all(bus);
 }

@@ -18,9 +18,9 @@ const char* const list_without_pods = "\npods\n{\"items\":[]}\n";
 const char* const slow_server =
     "Error from server (Timeout): the server was unable to return a response in time";
 
-bool strands(const app::RunningWorkloads& running) {
-  const auto refused = app::refuse_to_strand(running, false);
-  CHECK(app::refuse_to_strand(running, true));
+bool strands(const commands::RunningWorkloads& running) {
+  const auto refused = commands::refuse_to_strand(running, false);
+  CHECK(commands::refuse_to_strand(running, true));
   if (!refused) CHECK(refused.error().fault == base::Fault::blocked);
   return !refused;
 }
@@ -31,32 +31,32 @@ TEST_CASE("workloads that cannot be read are not ended without --force") {
   // The API server lists nodes, and not pods in time.
   const std::vector plane = {shown_by("cp", 124, "node cp\nplane cp\nplane cp2\npods\n", slow_server)};
   for (const RunningLines& leaving : {RunningLines{}, RunningLines{"gpu1"}}) {
-    const auto running = app::judge_workloads(plane, leaving);
+    const auto running = commands::judge_workloads(plane, leaving);
     CHECK(running.unread == RunningLines{std::string("cp: ") + slow_server});
     CHECK(strands(running));
-    const auto refused = app::refuse_to_strand(running, false);
+    const auto refused = commands::refuse_to_strand(running, false);
     CHECK(refused.error().what.find("cp: Error from server (Timeout)") != std::string::npos);
     CHECK(refused.error().hint.find("--force") != std::string::npos);
   }
   // A worker whose control planes stay, a lost connection, and more pods than are read.
   const std::vector worker = {shown_by("gpu1", 1, "node gpu1\npods\n", "connection refused")};
-  CHECK(strands(app::judge_workloads(worker, {})));
+  CHECK(strands(commands::judge_workloads(worker, {})));
   const std::vector<transport::Completion> lost = {{"cp", base::fail(base::Fault::unreachable, "cp: lost")}};
-  CHECK(app::judge_workloads(lost, {}).unread == RunningLines{"cp: lost"});
+  CHECK(commands::judge_workloads(lost, {}).unread == RunningLines{"cp: lost"});
   std::vector cut = {shown_by("cp", 0, "node cp\nplane cp\npods\n{")};
   cut[0].result->dropped = 1;
-  CHECK(app::judge_workloads(cut, {}).unread == RunningLines{"cp: its list of pods is too long"});
+  CHECK(commands::judge_workloads(cut, {}).unread == RunningLines{"cp: its list of pods is too long"});
 }
 
 TEST_CASE("a cluster whose API server does not answer can be reset as a whole") {
   const auto silent = shown_by("cp", 1, "node cp\nsilent\n", "connection refused");
   const auto worker = shown_by("gpu1", 1, "node gpu1\npods\n", "connection refused");
-  const auto whole = app::judge_workloads(std::vector{worker, silent}, {});
+  const auto whole = commands::judge_workloads(std::vector{worker, silent}, {});
   CHECK(whole.unread.empty());
   CHECK(whole.silent == RunningLines{"cp: connection refused", "gpu1: connection refused"});
   CHECK_FALSE(strands(whole));
   // It lists no pods of nodes that are removed from it either.
-  CHECK(strands(app::judge_workloads(std::vector{silent}, {"gpu1"})));
+  CHECK(strands(commands::judge_workloads(std::vector{silent}, {"gpu1"})));
 }
 
 TEST_CASE("a control plane that leaves lists the workloads of workers that cannot") {
@@ -66,12 +66,12 @@ TEST_CASE("a control plane that leaves lists the workloads of workers that canno
       R"("gpuadm.io/kind":"notebook","gpuadm.io/name":"anna"}},"spec":{"nodeName":"gpu1"},)"
       R"("status":{"phase":"Running"}}]})";
   const std::string listed = "node cp2\nplane cp\nplane cp2\npods\n" + pod;
-  const auto some = app::judge_workloads(std::vector{shown_by("cp2", 0, listed.c_str()), worker}, {});
+  const auto some = commands::judge_workloads(std::vector{shown_by("cp2", 0, listed.c_str()), worker}, {});
   CHECK(some.unread.empty());
   CHECK(some.lines.size() == 1);
   CHECK(strands(some));
   const std::string none = std::string("node cp\nplane cp") + list_without_pods;
   const auto not_a_node = shown_by("other", 3, "");
-  CHECK_FALSE(
-      strands(app::judge_workloads(std::vector{shown_by("cp", 0, none.c_str()), worker, not_a_node}, {})));
+  CHECK_FALSE(strands(
+      commands::judge_workloads(std::vector{shown_by("cp", 0, none.c_str()), worker, not_a_node}, {})));
 }

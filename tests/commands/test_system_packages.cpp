@@ -15,7 +15,7 @@ constexpr const char* with_gpu = R"({
                          "nsenter": "/usr/bin/nsenter", "socat": "/usr/bin/socat", "ethtool": "/usr/sbin/ethtool"}},
   "nvidia": {"pci": [{"slot": "0000:00:06.0", "deviceId": "2335", "class": "0302"}], "nvswitches": ["0000:00:07.0"]}})";
 
-app::PackageHost host_of(const std::string& json) {
+commands::PackageHost host_of(const std::string& json) {
   return {"node", facts::read_package_facts(base::json::read(json, "facts").value())};
 }
 
@@ -31,9 +31,9 @@ TEST_CASE("what a host lacks of the operating system follows from its facts") {
   const playbook::Library library = playbook::Library::load(store, "init").value();
   spec::Cluster cluster;
   session::Io io;
-  app::SystemPackages packages{*fetcher, store, library.catalog(), cluster, {1, 36, 4}, "amd64", false, true,
-                               true,     io};
-  const app::PackageHost host = host_of(with_gpu);
+  commands::SystemPackages packages{
+      *fetcher, store, library.catalog(), cluster, {1, 36, 4}, "amd64", false, true, true, io};
+  const commands::PackageHost host = host_of(with_gpu);
   CHECK(host.facts.kernel.release == "6.1.0-56-amd64");
   CHECK(host.facts.nvidia.nvswitches.size() == 1);
   CHECK(host.facts.nvidia.nvlink_managers.empty());
@@ -59,7 +59,7 @@ TEST_CASE("what a host lacks of the operating system follows from its facts") {
   REQUIRE(nothing);
   CHECK(nothing->empty());
   packages.driver = true;
-  app::PackageHost odd = host;
+  commands::PackageHost odd = host;
   odd.facts.kernel.release = "6.1 $(reboot)";
   CHECK(packages.collect({odd}).error().what == "node: its facts have no kernel");
 }

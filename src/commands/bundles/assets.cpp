@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-namespace app {
+namespace commands {
 
 Result<Outcome> assets_list(const Common& common, Io& io) {
   const assets::Store store = TRY(assets::Store::open(common.assets));
@@ -54,4 +54,4 @@ Result<Outcome> assets_export(const Common& common, const std::filesystem::path&
   return Outcome::done;
 }
 
-}  // namespace app
+}  // namespace commands

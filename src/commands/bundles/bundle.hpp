@@ -6,7 +6,7 @@
 #include <vector>
 
 /// `gpuadm bundle`: everything that an installation needs, as one directory or file.
-namespace app {
+namespace commands {
 
 /// Source of downloads.
 struct BundleSource {
@@ -57,4 +57,4 @@ struct BundleExtendOptions {
 /// Creates a bundle with the contents of `bundle`, which is verified first, and more.
 [[nodiscard]] Result<Outcome> bundle_extend(const BundleExtendOptions& options, Io& io);
 
-}  // namespace app
+}  // namespace commands

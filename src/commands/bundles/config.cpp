@@ -15,7 +15,7 @@
 
 #include <algorithm>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -124,4 +124,4 @@ Result<Outcome> config_show(const std::filesystem::path& file, Format format, Io
   return Outcome::done;
 }
 
-}  // namespace app
+}  // namespace commands

@@ -15,7 +15,7 @@
 #include <map>
 #include <set>
 
-namespace app {
+namespace commands {
 namespace {
 
 /// A value as written after a key.
@@ -246,4 +246,4 @@ Result<Outcome> config_init(const ConfigInitOptions& options, Io& io) {
   return Outcome::done;
 }
 
-}  // namespace app
+}  // namespace commands

@@ -18,7 +18,7 @@
 
 #include <algorithm>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -245,4 +245,4 @@ Result<Outcome> bundle_create(const BundleCreateOptions& options, Io& io) {
   return Outcome::done;
 }
 
-}  // namespace app
+}  // namespace commands

@@ -17,7 +17,7 @@
 
 #include <algorithm>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -348,4 +348,4 @@ std::optional<std::string> find_in_index(std::string_view text, std::string_view
   return std::nullopt;
 }
 
-}  // namespace app
+}  // namespace commands

@@ -16,7 +16,7 @@
 #include <vector>
 
 /// The files that hosts need, computed before anything is downloaded.
-namespace app {
+namespace commands {
 
 /// The combined files of --for. Without facts, the hosts are assumed to have GPUs and no container runtime.
 struct BundleNeeds {
@@ -81,4 +81,4 @@ struct Sources {
 /// The same in a Debian repository's Packages.
 [[nodiscard]] std::optional<std::string> find_in_index(std::string_view text, std::string_view file);
 
-}  // namespace app
+}  // namespace commands

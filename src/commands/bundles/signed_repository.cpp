@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -117,4 +117,4 @@ Result<std::string> RepositoryReader::index(const Repository& repository, const 
   return text;
 }
 
-}  // namespace app
+}  // namespace commands

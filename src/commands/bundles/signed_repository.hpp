@@ -12,7 +12,7 @@
 
 /// Reads package repositories in Debian's format. A mirror may serve them: its release file is verified
 /// first.
-namespace app {
+namespace commands {
 
 /// A suite with its components, or a directory that contains the packages (flat).
 struct Repository {
@@ -50,4 +50,4 @@ class RepositoryReader {
   bool public_source_;
 };
 
-}  // namespace app
+}  // namespace commands

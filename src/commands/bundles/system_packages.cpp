@@ -15,7 +15,7 @@
 #include <fstream>
 #include <set>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -299,4 +299,4 @@ Result<std::vector<bundle::BundleFile>> SystemPackages::collect(const std::vecto
   return files;
 }
 
-}  // namespace app
+}  // namespace commands

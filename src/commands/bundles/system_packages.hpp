@@ -14,7 +14,7 @@
 
 /// Packages of the operating system for hosts without a reachable repository: for the NVIDIA driver, the
 /// build dependencies of its modules, and programs that kubeadm calls.
-namespace app {
+namespace commands {
 
 /// A host, with facts from facts::read_package_facts(); untrusted.
 struct PackageHost {
@@ -43,4 +43,4 @@ struct SystemPackages {
   [[nodiscard]] std::set<std::string> missing(const PackageHost& host) const;
 };
 
-}  // namespace app
+}  // namespace commands

@@ -15,7 +15,7 @@
 
 #include <map>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -179,4 +179,4 @@ Result<Outcome> bundle_extend(const BundleExtendOptions& options, Io& io) {
   return Outcome::done;
 }
 
-}  // namespace app
+}  // namespace commands

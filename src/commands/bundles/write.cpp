@@ -14,7 +14,7 @@
 #include <cstdlib>
 #include <memory>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -118,4 +118,4 @@ Result<> write_bundle(const bundle::Bundle& bundle, const std::filesystem::path&
   return {};
 }
 
-}  // namespace app
+}  // namespace commands

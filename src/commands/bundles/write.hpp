@@ -9,7 +9,7 @@
 #include <string>
 
 /// Shared by create and extend.
-namespace app {
+namespace commands {
 
 /// Fault::usage if the bundle's path is unusable; checked before anything is downloaded.
 [[nodiscard]] Result<> check_output(const std::filesystem::path& output);
@@ -28,4 +28,4 @@ namespace app {
                                     const bundle::BlobPlace& place, const std::filesystem::path& output,
                                     Io& io);
 
-}  // namespace app
+}  // namespace commands

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace cli {
+namespace commands {
 namespace {
 
 /// The recognized commands, outermost first.
@@ -126,4 +126,4 @@ std::string detached_value(const base::Error& refused, const CLI::App& root,
   return {};
 }
 
-}  // namespace cli
+}  // namespace commands

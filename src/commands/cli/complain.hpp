@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-namespace cli {
+namespace commands {
 
 /// Errors of a command line, with the nearest correct one.
 [[nodiscard]] base::Error complain(const CLI::ParseError& error, const CLI::App& root);
@@ -17,4 +17,4 @@ namespace cli {
 [[nodiscard]] std::string detached_value(const base::Error& refused, const CLI::App& root,
                                          std::span<const char* const> words);
 
-}  // namespace cli
+}  // namespace commands

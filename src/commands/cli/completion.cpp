@@ -2,7 +2,7 @@
 
 #include <set>
 
-namespace cli {
+namespace commands {
 
 std::vector<std::string> valued(const Command& root) {
   std::set<std::string> names;
@@ -21,4 +21,4 @@ std::vector<std::string> paths_below(const Command& root) {
   return paths;
 }
 
-}  // namespace cli
+}  // namespace commands

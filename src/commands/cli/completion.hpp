@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-namespace cli {
+namespace commands {
 
 /// The possible values of gpuadm's own kinds.
 struct Names {
@@ -21,4 +21,4 @@ struct Names {
 /// Every path but the first: "gpuadm config lint".
 [[nodiscard]] std::vector<std::string> paths_below(const Command& root);
 
-}  // namespace cli
+}  // namespace commands

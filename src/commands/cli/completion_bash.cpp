@@ -8,7 +8,7 @@
 #include <map>
 #include <set>
 
-namespace cli {
+namespace commands {
 namespace {
 
 /// The command that fills COMPREPLY with the possible values.
@@ -155,4 +155,4 @@ std::string bash_completion(const Command& root, const Names& names) {
   return text;
 }
 
-}  // namespace cli
+}  // namespace commands

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-namespace cli {
+namespace commands {
 namespace {
 
 /// One word of fish: only the quote and the backslash are special in single quotes.
@@ -103,4 +103,4 @@ std::string fish_completion(const Command& root, const Names& names) {
   return text;
 }
 
-}  // namespace cli
+}  // namespace commands

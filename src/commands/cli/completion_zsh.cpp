@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-namespace cli {
+namespace commands {
 namespace {
 
 /// A text in the brackets of a specification of _arguments.
@@ -111,4 +111,4 @@ std::string zsh_completion(const Command& root, const Names& names) {
   return base::replace_all(text, "@branches@", branches);
 }
 
-}  // namespace cli
+}  // namespace commands

@@ -1,15 +1,15 @@
 #include "commands/cli/connection.hpp"
 
-namespace cli {
+namespace commands {
 
-void add_hosts(CLI::App& verb, app::Hosts& hosts, const std::string& without) {
+void add_hosts(CLI::App& verb, commands::Hosts& hosts, const std::string& without) {
   verb.add_option("TARGET", hosts.targets,
                   "[user@]host[:port], or names from the cluster file" +
                       (without.empty() ? "" : " (default: " + without + ")"));
   verb.add_option("-f,--file", hosts.file, "Cluster file")->option_text("FILE");
 }
 
-void add_connection(CLI::App& verb, app::Connection& connection) {
+void add_connection(CLI::App& verb, commands::Connection& connection) {
   const auto add = [&](const char* names, auto& value, const char* text, const char* says) {
     return verb.add_option(names, value, says)->option_text(text)->group("Connection");
   };
@@ -37,4 +37,4 @@ void add_connection(CLI::App& verb, app::Connection& connection) {
       ->check(positive);
 }
 
-}  // namespace cli
+}  // namespace commands

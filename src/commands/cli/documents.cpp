@@ -12,7 +12,7 @@
 #include <map>
 #include <memory>
 
-namespace cli {
+namespace commands {
 namespace {
 
 using Script = std::string (*)(const Command&, const Names&);
@@ -30,15 +30,15 @@ base::Time manual_date() {
   return seconds ? base::Time(std::chrono::seconds(*seconds)) : base::now();
 }
 
-base::Result<app::Outcome> write_manual(const Command& root, const std::filesystem::path& folder,
-                                        app::Io& io) {
+base::Result<commands::Outcome> write_manual(const Command& root, const std::filesystem::path& folder,
+                                             commands::Io& io) {
   if (folder.empty()) {
     io.out(reference_of(root));
-    return app::Outcome::done;
+    return commands::Outcome::done;
   }
   for (const auto& [name, text] : manual_of(root, GPUADM_VERSION, manual_date()))
     TRY(base::write_file(folder / name, text, 0644));
-  return app::Outcome::done;
+  return commands::Outcome::done;
 }
 
 }  // namespace
@@ -51,10 +51,10 @@ void add_completion(CLI::App& root, Verb& chosen) {
       ->check(CLI::IsMember({"bash", "zsh", "fish"}))
       ->option_text("bash|zsh|fish");
   verb->final_callback([shell, &root, &chosen] {
-    chosen = [shell, &root](app::Io& io) -> base::Result<app::Outcome> {
-      io.out(shells().at(*shell)(model_of(root),
-                                 {app::check_ids(), app::train_check_ids(), app::cluster_keys()}));
-      return app::Outcome::done;
+    chosen = [shell, &root](commands::Io& io) -> base::Result<commands::Outcome> {
+      io.out(shells().at(*shell)(
+          model_of(root), {commands::check_ids(), commands::train_check_ids(), commands::cluster_keys()}));
+      return commands::Outcome::done;
     };
   });
 
@@ -64,8 +64,8 @@ void add_completion(CLI::App& root, Verb& chosen) {
   const auto folder = std::make_shared<std::filesystem::path>();
   manual->add_option("DIR", *folder, "Directory for the pages; without it: Markdown");
   manual->final_callback([folder, &root, &chosen] {
-    chosen = [folder, &root](app::Io& io) { return write_manual(model_of(root), *folder, io); };
+    chosen = [folder, &root](commands::Io& io) { return write_manual(model_of(root), *folder, io); };
   });
 }
 
-}  // namespace cli
+}  // namespace commands

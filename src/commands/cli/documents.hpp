@@ -2,9 +2,9 @@
 
 #include "commands/cli/verbs/verbs.hpp"
 
-namespace cli {
+namespace commands {
 
 /// `gpuadm completion`, and the hidden `gpuadm manual`: documents generated from the command line.
 void add_completion(CLI::App& root, Verb& chosen);
 
-}  // namespace cli
+}  // namespace commands

@@ -2,7 +2,7 @@
 
 #include <map>
 
-namespace cli {
+namespace commands {
 namespace {
 
 using Examples = std::map<std::string, std::vector<Example>>;
@@ -225,4 +225,4 @@ std::vector<Example> examples_of(const std::string& name) {
   return found == all().end() ? std::vector<Example>() : found->second;
 }
 
-}  // namespace cli
+}  // namespace commands

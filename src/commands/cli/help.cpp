@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <span>
 
-namespace cli {
+namespace commands {
 namespace {
 
 struct Theme {
@@ -141,4 +141,4 @@ std::string reference_of(const Command& root) {
   return text + fmt::format("\n## Exit codes\n\n{}\n", exit_codes);
 }
 
-}  // namespace cli
+}  // namespace commands

@@ -2,7 +2,7 @@
 
 #include "commands/cli/model.hpp"
 
-namespace cli {
+namespace commands {
 
 /// The text of --help: at most `width` columns, except for longer words.
 [[nodiscard]] std::string help_of(const Command& command, std::size_t width);
@@ -15,4 +15,4 @@ inline constexpr const char* exit_codes =
     "(nothing "
     "changed), 4 host unreachable, 130 interrupted.";
 
-}  // namespace cli
+}  // namespace commands

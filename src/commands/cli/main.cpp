@@ -1,5 +1,5 @@
 #include "gpuadm/commands/run.hpp"
 
 int main(int argc, char** argv) {
-  return cli::run(argc, argv);
+  return commands::run(argc, argv);
 }

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <cctype>
 
-namespace cli {
+namespace commands {
 namespace {
 
 /// Text for man(7): without requests or escapes, and with dashes that can be copied.
@@ -101,4 +101,4 @@ std::vector<std::pair<std::string, std::string>> manual_of(const Command& root, 
   return pages;
 }
 
-}  // namespace cli
+}  // namespace commands

@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
-namespace cli {
+namespace commands {
 
 /// The man pages: file name ("gpuadm-init.1") and text for each command.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> manual_of(const Command& root,
                                                                          const std::string& version,
                                                                          base::Time date);
 
-}  // namespace cli
+}  // namespace commands

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-namespace cli {
+namespace commands {
 namespace {
 
 /// The names in braces of an enumeration's "TEXT:{auto,libssh2}".
@@ -121,4 +121,4 @@ void each(const Command& command, const std::function<void(const Command&)>& cal
   for (const Command& verb : command.verbs) each(verb, call);
 }
 
-}  // namespace cli
+}  // namespace commands

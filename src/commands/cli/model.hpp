@@ -8,7 +8,7 @@
 
 /// The command line as a value: the source of help, man pages, reference and completions, so that they match
 /// the parser.
-namespace cli {
+namespace commands {
 
 /// The kind of a value, for completion. Checks are those of `gpuadm doctor`, of training jobs, or all.
 enum class Kind { flag, word, choice, file, folder, checks, train_checks, all_checks, keys };
@@ -52,4 +52,4 @@ void each(const Command& command, const std::function<void(const Command&)>& cal
 /// Examples for a command, the most common first; empty: none.
 [[nodiscard]] std::vector<Example> examples_of(const std::string& name);
 
-}  // namespace cli
+}  // namespace commands

@@ -1,10 +1,10 @@
 #include "commands/cli/options.hpp"
 
-namespace cli {
+namespace commands {
 
-const Formats text_or_json = {{"text", app::Format::text}, {"json", app::Format::json}};
+const Formats text_or_json = {{"text", commands::Format::text}, {"json", commands::Format::json}};
 
-void add_format(CLI::App& verb, app::Format& format, const Formats& names) {
+void add_format(CLI::App& verb, commands::Format& format, const Formats& names) {
   std::string text;
   for (const auto& [name, value] : names) text += (text.empty() ? "" : "|") + name;
   verb.add_option_function<std::string>(
@@ -19,26 +19,26 @@ void add_list(CLI::App& verb, const char* name, std::vector<std::string>& list, 
   verb.add_option(name, list, says)->delimiter(',')->allow_extra_args(false)->option_text(text);
 }
 
-CLI::Option* add_yes(CLI::App& verb, app::Consent& consent) {
+CLI::Option* add_yes(CLI::App& verb, commands::Consent& consent) {
   return verb.add_flag_callback(
-      "-y,--yes", [&consent] { consent = app::Consent::given; }, "Do not ask for confirmation");
+      "-y,--yes", [&consent] { consent = commands::Consent::given; }, "Do not ask for confirmation");
 }
 
-void add_preview(CLI::App& verb, app::Consent& consent) {
+void add_preview(CLI::App& verb, commands::Consent& consent) {
   auto* dry_run = verb.add_flag_callback(
-      "--dry-run", [&consent] { consent = app::Consent::preview; },
+      "--dry-run", [&consent] { consent = commands::Consent::preview; },
       "Show what would change without changing anything");
   add_yes(verb, consent)->excludes(dry_run);
 }
 
-void add_consent(CLI::App& verb, app::Consent& consent, Global& global) {
+void add_consent(CLI::App& verb, commands::Consent& consent, Global& global) {
   add_preview(verb, consent);
   verb.add_flag("--diff", global.diff, "Show the changes of files in full before asking");
 }
 
-void add_reboots(CLI::App& verb, app::Rebooting& reboots) {
+void add_reboots(CLI::App& verb, commands::Rebooting& reboots) {
   verb.add_flag_callback(
-      "--no-reboot", [&reboots] { reboots = app::Rebooting::left; },
+      "--no-reboot", [&reboots] { reboots = commands::Rebooting::left; },
       "If a host must be rebooted, stop and show the command to continue");
 }
 
@@ -46,9 +46,9 @@ void add_namespace(CLI::App& verb, std::string& space, const char* says) {
   verb.add_option("-n,--namespace", space, says)->option_text("NAMESPACE");
 }
 
-void add_waiting(CLI::App& verb, app::Waiting& waiting) {
+void add_waiting(CLI::App& verb, commands::Waiting& waiting) {
   verb.add_flag_callback(
-      "--no-wait", [&waiting] { waiting = app::Waiting::none; },
+      "--no-wait", [&waiting] { waiting = commands::Waiting::none; },
       "Do not wait until the cluster is ready, and skip the network test");
 }
 
@@ -62,7 +62,7 @@ void add_bundle_source(CLI::App& verb, std::filesystem::path& bundle, std::files
       ->needs(option);
 }
 
-void add_bring_up(CLI::App& verb, app::InitOptions& options, Global& global) {
+void add_bring_up(CLI::App& verb, commands::InitOptions& options, Global& global) {
   verb.add_flag("--list-phases", options.list_phases, "List the phases in order and exit");
   add_list(verb, "--phases", options.phases, "A,B", "Run only these phases");
   add_list(verb, "--skip-phases", options.skip_phases, "A,B", "Skip these phases");
@@ -88,4 +88,4 @@ void add_bring_up(CLI::App& verb, app::InitOptions& options, Global& global) {
   add_format(verb, options.format);
 }
 
-}  // namespace cli
+}  // namespace commands

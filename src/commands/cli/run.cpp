@@ -20,22 +20,22 @@
 #include <span>
 #include <string>
 
-namespace cli {
+namespace commands {
 namespace {
 
 constexpr const char* about = "gpuadm turns machines with NVIDIA GPUs into a Kubernetes cluster over SSH.";
 
-int exit_code(app::Outcome outcome) {
+int exit_code(commands::Outcome outcome) {
   switch (outcome) {
-    case app::Outcome::done:
+    case commands::Outcome::done:
       return 0;
-    case app::Outcome::failed:
+    case commands::Outcome::failed:
       return 1;
-    case app::Outcome::blocked:
+    case commands::Outcome::blocked:
       return 3;
-    case app::Outcome::unreachable:
+    case commands::Outcome::unreachable:
       return 4;
-    case app::Outcome::interrupted:
+    case commands::Outcome::interrupted:
       return 130;
   }
   return 1;
@@ -63,7 +63,7 @@ int exit_code(base::Fault fault) {
   return 1;
 }
 
-int refuse(const base::Error& error, const app::Io& io) {
+int refuse(const base::Error& error, const commands::Io& io) {
   // Later lines of a wrapped message are indented; a hint can be copied from the terminal.
   const auto [fault, what, hint] = base::error_without_secrets(error);
   const std::string says = "gpuadm: " + base::printable(what, 1u << 16);
@@ -93,13 +93,13 @@ void add_global(CLI::App& root, Global& global) {
       ->option_text("text|json");
 }
 
-app::Io io_of(const Global& global) {
+commands::Io io_of(const Global& global) {
   const auto verbosity = global.quiet         ? report::Verbosity::quiet
                          : global.verbose > 1 ? report::Verbosity::commands
                          : global.verbose > 0 ? report::Verbosity::verbose
                                               : report::Verbosity::normal;
-  app::Io io = make_io(verbosity, global.no_color ? report::Color::no : report::Color::yes,
-                       global.plain ? report::View::plain : report::View::live);
+  commands::Io io = make_io(verbosity, global.no_color ? report::Color::no : report::Color::yes,
+                            global.plain ? report::View::plain : report::View::live);
   if (global.log_format == "json") io.log = io.err;
   if (global.diff) io.out_style.diffs = io.err_style.diffs = report::Diffs::shown;
   return io;
@@ -185,7 +185,7 @@ int parse_and_call(int count, const char* const* given) {
     root.parse(argc, argv);
   } catch (const CLI::CallForHelp& call) {
     if (names_no_command(root)) return refuse(complain(call, root), io_of(global));
-    const app::Io io = io_of(global);
+    const commands::Io io = io_of(global);
     io.out(help_for(root, io.out_style));
     return 0;
   } catch (const CLI::CallForVersion&) {
@@ -194,7 +194,7 @@ int parse_and_call(int count, const char* const* given) {
   } catch (const CLI::ParseError& error) {
     return refuse(complain(error, root), io_of(global));
   }
-  app::Io io = io_of(global);
+  commands::Io io = io_of(global);
   io.command.assign(argv, argv + words);
   if (!chosen) {
     io.err(help_for(root, io.err_style));
@@ -229,4 +229,4 @@ int run(int argc, const char* const* argv) {
   }
 }
 
-}  // namespace cli
+}  // namespace commands

@@ -12,7 +12,7 @@
 #include <csignal>
 #include <string>
 
-namespace cli {
+namespace commands {
 namespace {
 
 constexpr std::string_view enter = "\x1b[?1049h\x1b[?25l";
@@ -97,4 +97,4 @@ void end_page() {
   put(leave);
 }
 
-}  // namespace cli
+}  // namespace commands

@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-namespace cli {
+namespace commands {
 
 /// Shows a text on the whole terminal of standard output, in place of the previous one. Lines that do not fit
 /// are counted in the last row. end_page() restores the previous contents, also when Ctrl-Z, SIGHUP or
@@ -10,4 +10,4 @@ namespace cli {
 void show_page(std::string_view text);
 void end_page();
 
-}  // namespace cli
+}  // namespace commands

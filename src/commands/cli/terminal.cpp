@@ -13,7 +13,7 @@
 #include <cstdlib>
 #include <string_view>
 
-namespace cli {
+namespace commands {
 namespace {
 
 constexpr int patience_ms = 300'000;  // time limit for an answer
@@ -91,17 +91,17 @@ class Tty {
 
 }  // namespace
 
-app::Io make_io(report::Verbosity verbosity, report::Color color, report::View view) {
-  app::Io io{.out = [](std::string_view text) { write_all(STDOUT_FILENO, text); },
-             .err = [](std::string_view text) { write_all(STDERR_FILENO, text); },
-             .out_style = style_of(STDOUT_FILENO, verbosity, color, view),
-             .err_style = style_of(STDERR_FILENO, verbosity, color, view),
-             .ask_secret = [](const std::string& prompt) { return Tty(false).ask(prompt); },
-             .confirm = [](const std::string& question) -> std::optional<bool> {
-               const auto answer = Tty(true).ask(question + " [y/N] ");
-               if (!answer) return std::nullopt;
-               return answer->reveal() == "y" || answer->reveal() == "yes";
-             }};
+commands::Io make_io(report::Verbosity verbosity, report::Color color, report::View view) {
+  commands::Io io{.out = [](std::string_view text) { write_all(STDOUT_FILENO, text); },
+                  .err = [](std::string_view text) { write_all(STDERR_FILENO, text); },
+                  .out_style = style_of(STDOUT_FILENO, verbosity, color, view),
+                  .err_style = style_of(STDERR_FILENO, verbosity, color, view),
+                  .ask_secret = [](const std::string& prompt) { return Tty(false).ask(prompt); },
+                  .confirm = [](const std::string& question) -> std::optional<bool> {
+                    const auto answer = Tty(true).ask(question + " [y/N] ");
+                    if (!answer) return std::nullopt;
+                    return answer->reveal() == "y" || answer->reveal() == "yes";
+                  }};
   if (io.out_style.view == report::View::live) {
     io.page = show_page;
     io.end_page = end_page;
@@ -113,4 +113,4 @@ int output_error() {
   return first_error;
 }
 
-}  // namespace cli
+}  // namespace commands

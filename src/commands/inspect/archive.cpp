@@ -14,7 +14,7 @@
 #include <set>
 #include <vector>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -126,4 +126,4 @@ Result<> Archive::pack(const fs::path& file) const {
                     "specify a new file in a directory that you can write to: --output FILE");
 }
 
-}  // namespace app
+}  // namespace commands

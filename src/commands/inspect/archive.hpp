@@ -6,7 +6,7 @@
 
 #include <string_view>
 
-namespace app {
+namespace commands {
 
 /// A directory that becomes an archive: files are written into a temporary directory, which the destructor
 /// removes.
@@ -42,4 +42,4 @@ class Archive {
   std::string name_;
 };
 
-}  // namespace app
+}  // namespace commands

@@ -10,7 +10,7 @@
 #include <array>
 #include <optional>
 
-namespace app {
+namespace commands {
 namespace {
 
 using base::Tree;
@@ -84,4 +84,4 @@ Result<session::Recording> recording_of(const Demo& demo, const assets::Store& a
                                  folder, Tree::map_of({{"hosts", demo.hosts}, {"cluster", demo.cluster}}));
 }
 
-}  // namespace app
+}  // namespace commands

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace app {
+namespace commands {
 
 /// A fault of data/faults/: a healthy machine, the edits of its output, and the first line of the report
 /// (data/faults/README.md).
@@ -29,4 +29,4 @@ struct Demo {
 /// The machine with the fault.
 [[nodiscard]] Result<session::Recording> recording_of(const Demo& demo, const assets::Store& assets);
 
-}  // namespace app
+}  // namespace commands

@@ -27,7 +27,7 @@
 #include <map>
 #include <set>
 
-namespace app {
+namespace commands {
 namespace {
 
 Outcome list(const DoctorOptions& options, Io& io) {
@@ -296,4 +296,4 @@ Result<Outcome> doctor(const DoctorOptions& asked, Io& io) {
              : Outcome::done;
 }
 
-}  // namespace app
+}  // namespace commands

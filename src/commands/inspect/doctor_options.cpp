@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace app {
+namespace commands {
 
 checks::Stage stage_of(const DoctorOptions& options) {
   return session::stage_named(options.stage).value_or(checks::Stage::preflight);
@@ -24,4 +24,4 @@ bool fails(const report::Finding& finding, const DoctorOptions& options) {
          (finding.verdict == report::Verdict::fail || finding.verdict == report::Verdict::timeout);
 }
 
-}  // namespace app
+}  // namespace commands

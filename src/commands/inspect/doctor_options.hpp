@@ -5,7 +5,7 @@
 #include "commands/app.hpp"
 
 /// The selections of the options of `gpuadm doctor`.
-namespace app {
+namespace commands {
 
 /// The requested stage.
 [[nodiscard]] checks::Stage stage_of(const DoctorOptions& options);
@@ -16,4 +16,4 @@ namespace app {
 /// Whether a finding causes exit code 3 under `--fail-on`.
 [[nodiscard]] bool fails(const report::Finding& finding, const DoctorOptions& options);
 
-}  // namespace app
+}  // namespace commands

@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <array>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -144,4 +144,4 @@ Result<Outcome> explain(const ExplainOptions& options, Io& io) {
   return Outcome::done;
 }
 
-}  // namespace app
+}  // namespace commands

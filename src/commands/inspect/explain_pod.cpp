@@ -16,7 +16,7 @@
 
 #include <algorithm>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -138,4 +138,4 @@ Result<Outcome> explain_pod(const ExplainPodOptions& options, Io& io) {
   return explanation.is_well() ? Outcome::done : Outcome::failed;
 }
 
-}  // namespace app
+}  // namespace commands

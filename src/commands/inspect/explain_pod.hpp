@@ -12,7 +12,7 @@
 
 /// For commands that create pods, and report why they do not run: `headline()` of the explanation is one
 /// line.
-namespace app {
+namespace commands {
 
 /// Reads the pod from the first control-plane node that responds, and, if its containers failed with a GPU
 /// error, the facts of its node's host, if that is in the fleet. Faults: as cluster::explain, and those of
@@ -38,4 +38,4 @@ struct PodReason {
 /// A fix, and the command that shows the rest of the explanation.
 [[nodiscard]] std::string with_details(const std::string& fix, const std::string& command);
 
-}  // namespace app
+}  // namespace commands

@@ -3,7 +3,7 @@
 #include "commands/app.hpp"
 
 /// `gpuadm explain pod`: why a pod does not run.
-namespace app {
+namespace commands {
 
 struct ExplainPodOptions {
   Common common;
@@ -16,4 +16,4 @@ struct ExplainPodOptions {
 /// the name, with the nearest, or if no host is a control-plane node.
 [[nodiscard]] Result<Outcome> explain_pod(const ExplainPodOptions& options, Io& io);
 
-}  // namespace app
+}  // namespace commands

@@ -12,7 +12,7 @@
 
 #include <algorithm>
 
-namespace app {
+namespace commands {
 namespace {
 
 std::string in_form(const session::Survey& survey, const std::string& json, Format format) {
@@ -52,4 +52,4 @@ Result<Outcome> facts(const FactsOptions& options, Io& io) {
   return outcome;
 }
 
-}  // namespace app
+}  // namespace commands

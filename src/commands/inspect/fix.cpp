@@ -14,7 +14,7 @@
 
 #include <algorithm>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -193,4 +193,4 @@ Result<Outcome> fix(const DoctorOptions& options, Io& io) {
   return outcome == Outcome::done ? judged() : outcome;
 }
 
-}  // namespace app
+}  // namespace commands

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace app {
+namespace commands {
 
 /// The titles of the steps of playbooks/fix.yaml, by the check whose finding they fix.
 using Fixes = std::map<std::string, std::vector<std::string>, std::less<>>;
@@ -25,4 +25,4 @@ using Fixes = std::map<std::string, std::vector<std::string>, std::less<>>;
 /// was fixed and what remains.
 [[nodiscard]] Result<Outcome> fix(const DoctorOptions& options, Io& io);
 
-}  // namespace app
+}  // namespace commands

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace app {
+namespace commands {
 
 /// They explain why a GPU is not allocatable.
 base::Result<std::vector<report::Finding>> StatusJudge::gpu_findings(
@@ -30,4 +30,4 @@ base::Result<JudgedStatus> StatusJudge::judge(const session::Recording& survey, 
   return judged;
 }
 
-}  // namespace app
+}  // namespace commands

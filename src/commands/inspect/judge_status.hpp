@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace app {
+namespace commands {
 
 /// The status of a cluster, and what it was judged from.
 struct JudgedStatus {
@@ -37,4 +37,4 @@ class StatusJudge {
   std::shared_ptr<const checks::Data> data_;
 };
 
-}  // namespace app
+}  // namespace commands

@@ -15,7 +15,7 @@
 
 #include <fmt/format.h>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -120,4 +120,4 @@ Result<Outcome> status(const StatusOptions& options, Io& io) {
   return status.problems.empty() ? Outcome::done : Outcome::failed;
 }
 
-}  // namespace app
+}  // namespace commands

@@ -3,7 +3,7 @@
 #include "commands/app.hpp"
 
 /// `gpuadm status`: the state of a cluster.
-namespace app {
+namespace commands {
 
 /// `wide`: text of any width, with addresses, members of etcd and single GPUs.
 enum class StatusForm { text, wide, json, yaml };
@@ -20,4 +20,4 @@ struct StatusOptions {
 /// ::unreachable if no host is reachable. Fault::usage if all are reachable and none is a control-plane node.
 [[nodiscard]] Result<Outcome> status(const StatusOptions& options, Io& io);
 
-}  // namespace app
+}  // namespace commands

@@ -18,7 +18,7 @@
 #include <array>
 #include <map>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -201,4 +201,4 @@ Result<Outcome> support(const SupportOptions& options, Io& io) {
   return outcome;
 }
 
-}  // namespace app
+}  // namespace commands

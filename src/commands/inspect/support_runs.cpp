@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <optional>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -69,4 +69,4 @@ void learn_names(const EarlierRun& earlier, facts::Redactor& redact) {
   }
 }
 
-}  // namespace app
+}  // namespace commands

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace app {
+namespace commands {
 
 /// The run directory of an earlier run.
 struct EarlierRun {
@@ -23,4 +23,4 @@ struct EarlierRun {
 /// Learns every name in the files of a run.
 void learn_names(const EarlierRun& earlier, facts::Redactor& redact);
 
-}  // namespace app
+}  // namespace commands

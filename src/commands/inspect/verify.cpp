@@ -17,7 +17,7 @@
 
 #include <algorithm>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -229,4 +229,4 @@ Result<Outcome> verify(const VerifyOptions& options, Io& terminal) {
   return conclude(walk, nodes, context.nodes.size(), facts, options, io);
 }
 
-}  // namespace app
+}  // namespace commands

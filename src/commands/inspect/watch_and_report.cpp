@@ -11,7 +11,7 @@
 
 #include <deque>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -107,4 +107,4 @@ Result<Outcome> watch_and_report(const DoctorOptions& options, const assets::Sto
   return Outcome::interrupted;
 }
 
-}  // namespace app
+}  // namespace commands

@@ -5,10 +5,10 @@
 
 #include "commands/app.hpp"
 
-namespace app {
+namespace commands {
 
 /// `gpuadm doctor --watch`. Fault::usage for options that cannot be combined with it.
 [[nodiscard]] Result<Outcome> watch_and_report(const DoctorOptions& options, const assets::Store& assets,
                                                const session::Judge& judge, Io& io);
 
-}  // namespace app
+}  // namespace commands

@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <set>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -152,4 +152,4 @@ Result<Outcome> adopt(const AdoptOptions& options, Io& io) {
   return options.record ? record(options, std::move(cluster), assets, io) : Outcome::done;
 }
 
-}  // namespace app
+}  // namespace commands

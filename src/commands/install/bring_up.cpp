@@ -28,7 +28,7 @@
 
 #include <algorithm>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -360,4 +360,4 @@ Result<Outcome> bring_up(const InitOptions& options, Existing existing, Outcome 
   return bring_up(options, {"init", std::move(cluster), {}, needed, existing}, io);
 }
 
-}  // namespace app
+}  // namespace commands

@@ -9,7 +9,7 @@
 #include <set>
 #include <string>
 
-namespace app {
+namespace commands {
 
 /// Whether a command works on a cluster that another tool created.
 enum class Existing { refused, accepted };
@@ -45,4 +45,4 @@ struct BringUp {
 /// `needed`: the outcome of a preview with changes.
 [[nodiscard]] Result<Outcome> bring_up(const InitOptions& options, Existing existing, Outcome needed, Io& io);
 
-}  // namespace app
+}  // namespace commands

@@ -6,7 +6,7 @@
 #include <vector>
 
 /// Operations on clusters of several hosts.
-namespace app {
+namespace commands {
 
 /// `gpuadm apply`: init with every host of a cluster file.
 [[nodiscard]] Result<Outcome> apply(const InitOptions& options, Io& io);
@@ -50,4 +50,4 @@ struct AdoptOptions {
 /// cluster file cannot describe the cluster.
 [[nodiscard]] Result<Outcome> adopt(const AdoptOptions& options, Io& io);
 
-}  // namespace app
+}  // namespace commands

@@ -10,7 +10,7 @@
 
 #include <array>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -191,4 +191,4 @@ Result<> require_version(const spec::Cluster& asked, const Identity& identity, c
                          : fmt::format("a cluster cannot be downgraded: request {}", runs->text()));
 }
 
-}  // namespace app
+}  // namespace commands

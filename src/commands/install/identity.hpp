@@ -13,7 +13,7 @@
 /// What a cluster is, is in the cluster file that gpuadm stores on its control planes
 /// (/etc/kubernetes/gpuadm/cluster.yaml), not in defaults: commands without -f start from it, and commands
 /// with -f must agree with it.
-namespace app {
+namespace commands {
 
 /// The cluster file that gpuadm has stored on a control-plane node, without hosts and without the operator's
 /// local files. Nothing: there is none.
@@ -60,4 +60,4 @@ struct Identity {
 [[nodiscard]] Result<> require_version(const spec::Cluster& asked, const Identity& identity,
                                        const facts::Census& census, const std::string& origin);
 
-}  // namespace app
+}  // namespace commands

@@ -4,7 +4,7 @@
 #include "commands/install/bring_up.hpp"
 #include "commands/install/identity.hpp"
 
-namespace app {
+namespace commands {
 
 Result<Outcome> init(const InitOptions& options, Io& io) {
   return bring_up(options, Existing::refused, Outcome::done, io);
@@ -42,4 +42,4 @@ Result<Outcome> runtime_configure(const PlaybookOptions& options, Io& io) {
   return play(options, assets, TRY(playbook::Library::load(assets, "runtime")), Workers::refused, io);
 }
 
-}  // namespace app
+}  // namespace commands

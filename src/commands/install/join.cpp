@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <set>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -143,4 +143,4 @@ Result<Outcome> diff(const InitOptions& options, Io& io) {
   return bring_up(preview, Existing::accepted, Outcome::failed, in_full);
 }
 
-}  // namespace app
+}  // namespace commands

@@ -14,7 +14,7 @@
 
 #include <algorithm>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -189,4 +189,4 @@ Result<Outcome> runtime_preview(const RuntimePreviewOptions& options, Io& io) {
   return Outcome::done;
 }
 
-}  // namespace app
+}  // namespace commands

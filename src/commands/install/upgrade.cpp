@@ -22,7 +22,7 @@
 
 #include <algorithm>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -173,4 +173,4 @@ Result<Outcome> upgrade(const UpgradeOptions& options, Io& io) {
   });
 }
 
-}  // namespace app
+}  // namespace commands

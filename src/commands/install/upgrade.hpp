@@ -5,7 +5,7 @@
 #include <string>
 
 /// `gpuadm upgrade`: a newer Kubernetes on every node of a cluster, or newer components below it.
-namespace app {
+namespace commands {
 
 struct UpgradeOptions {
   Common common;
@@ -27,4 +27,4 @@ struct UpgradeOptions {
 /// interrupted upgrade.
 [[nodiscard]] Result<Outcome> upgrade(const UpgradeOptions& options, Io& io);
 
-}  // namespace app
+}  // namespace commands

@@ -18,7 +18,7 @@
 
 #include <algorithm>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -275,4 +275,4 @@ Result<Outcome> upgrade_stack(const UpgradeOptions& options, Io& io) {
       });
 }
 
-}  // namespace app
+}  // namespace commands

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace app {
+namespace commands {
 
 /// A component below the pods of a host, from playbooks/stack.sh.
 struct NewerPart {
@@ -21,4 +21,4 @@ struct NewerPart {
 /// alone, and if it is the only node), upgraded, Ready, and uncordoned.
 [[nodiscard]] Result<Outcome> upgrade_stack(const UpgradeOptions& options, Io& io);
 
-}  // namespace app
+}  // namespace commands

@@ -12,7 +12,7 @@
 #include <chrono>
 #include <cmath>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -133,4 +133,4 @@ Result<Outcome> certs_rotate_encryption_key(const CertsOptions& options, Io& io)
       });
 }
 
-}  // namespace app
+}  // namespace commands

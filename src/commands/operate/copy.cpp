@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -78,4 +78,4 @@ Result<Outcome> copy(const CopyOptions& options, Io& io) {
   });
 }
 
-}  // namespace app
+}  // namespace commands

@@ -13,7 +13,7 @@
 
 #include <fmt/format.h>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -234,4 +234,4 @@ Result<Outcome> etcd_defrag(const EtcdOptions& options, Io& io) {
       });
 }
 
-}  // namespace app
+}  // namespace commands

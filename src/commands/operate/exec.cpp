@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -67,4 +67,4 @@ Result<Outcome> logs(const LogsOptions& options, Io& io) {
                              options.raw ? session::Shown::raw : session::Shown::printable, io);
 }
 
-}  // namespace app
+}  // namespace commands

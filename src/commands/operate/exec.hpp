@@ -3,7 +3,7 @@
 #include "commands/app.hpp"
 
 /// `gpuadm exec`, `logs`, `cp`: one operation on many hosts.
-namespace app {
+namespace commands {
 
 struct ExecOptions {
   Common common;
@@ -41,4 +41,4 @@ struct CopyOptions {
 /// mode. Hosts that already have it are not changed. Writes nothing if a host is unreachable.
 [[nodiscard]] Result<Outcome> copy(const CopyOptions& options, Io& io);
 
-}  // namespace app
+}  // namespace commands

@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <optional>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -83,4 +83,4 @@ base::Result<> fetch_snapshot(const std::string& host, const std::string& path,
                           fmt::format("{}  {}\n", snapshot.sha256, file.filename().string()), 0600);
 }
 
-}  // namespace app
+}  // namespace commands

@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <string>
 
-namespace app {
+namespace commands {
 
 /// Fetches a snapshot of etcd from a host into a local file (0600), and writes its checksum into
 /// cluster::sum_file(). The contents are compared with `snapshot`; an incomplete file is removed.
@@ -17,4 +17,4 @@ namespace app {
                                             const std::filesystem::path& file, transport::Fleet& fleet,
                                             const assets::Store& assets);
 
-}  // namespace app
+}  // namespace commands

@@ -11,7 +11,7 @@
 
 #include <cstdlib>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -116,4 +116,4 @@ Result<Outcome> kubeconfig(const KubeconfigOptions& options, Io& io) {
   return Outcome::done;
 }
 
-}  // namespace app
+}  // namespace commands

@@ -3,7 +3,7 @@
 #include "commands/app.hpp"
 
 /// `gpuadm kubeconfig`: installs a cluster's admin kubeconfig for the operator.
-namespace app {
+namespace commands {
 
 struct KubeconfigOptions {
   Common common;
@@ -18,4 +18,4 @@ struct KubeconfigOptions {
 /// one has the same name.
 [[nodiscard]] Result<Outcome> kubeconfig(const KubeconfigOptions& options, Io& io);
 
-}  // namespace app
+}  // namespace commands

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -35,4 +35,4 @@ Result<Outcome> repair_address(const RepairOptions& options, Io& io) {
       });
 }
 
-}  // namespace app
+}  // namespace commands

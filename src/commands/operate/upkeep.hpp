@@ -5,7 +5,7 @@
 #include <filesystem>
 
 /// Maintenance of an existing cluster: `gpuadm certs`, `etcd`, `repair`.
-namespace app {
+namespace commands {
 
 // --- gpuadm certs ------------------------------------------------------------------------------------
 
@@ -58,4 +58,4 @@ struct RepairOptions {
 /// the old one. Fault::blocked for a cluster of several nodes.
 [[nodiscard]] Result<Outcome> repair_address(const RepairOptions& options, Io& io);
 
-}  // namespace app
+}  // namespace commands

@@ -14,7 +14,7 @@
 #include <algorithm>
 #include <set>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -240,4 +240,4 @@ Result<Outcome> remove(const RemoveOptions& options, Io& io) {
   return outcome;
 }
 
-}  // namespace app
+}  // namespace commands

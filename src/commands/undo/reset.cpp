@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -73,4 +73,4 @@ Result<Outcome> reset(const ResetOptions& options, Io& io) {
   return outcome;
 }
 
-}  // namespace app
+}  // namespace commands

@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <iterator>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -95,4 +95,4 @@ Result<> refuse_to_strand(const RunningWorkloads& running, bool force) {
                     "stop or delete them first (gpuadm workload list), or add --force");
 }
 
-}  // namespace app
+}  // namespace commands

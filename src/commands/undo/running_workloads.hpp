@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace app {
+namespace commands {
 
 /// Workloads that end if hosts leave their cluster, and hosts that did not show theirs, with the reason.
 struct RunningWorkloads {
@@ -34,4 +34,4 @@ struct RunningWorkloads {
 /// no reason: a cluster whose API server has failed can be removed.
 [[nodiscard]] Result<> refuse_to_strand(const RunningWorkloads& running, bool force);
 
-}  // namespace app
+}  // namespace commands

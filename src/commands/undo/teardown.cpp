@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <map>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -98,4 +98,4 @@ std::vector<std::string> Teardown::hosts() const {
   return names;
 }
 
-}  // namespace app
+}  // namespace commands

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace app {
+namespace commands {
 
 /// What is kept on a node that is torn down, and what is forced.
 struct Spared {
@@ -49,4 +49,4 @@ class Teardown {
   std::vector<std::string> nodes_;  ///< hosts that are nodes
 };
 
-}  // namespace app
+}  // namespace commands

@@ -11,7 +11,7 @@
 #include <set>
 #include <utility>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -115,4 +115,4 @@ Result<Outcome> undo(const UndoOptions& options, Io& io) {
   return outcome;
 }
 
-}  // namespace app
+}  // namespace commands

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -92,4 +92,4 @@ bool report_kept(report::Reporter& reporter, const UndoPlans& undo_plans) {
   return any;
 }
 
-}  // namespace app
+}  // namespace commands

@@ -10,7 +10,7 @@
 #include <string>
 
 /// Shared by gpuadm undo and gpuadm reset: journals to undo plans.
-namespace app {
+namespace commands {
 
 using Journals = std::map<std::string, plan::Journal>;
 using UndoPlans = std::map<std::string, plan::UndoPlan>;
@@ -31,4 +31,4 @@ bool report_kept(report::Reporter& reporter, const UndoPlans& undo_plans);
 /// A sentence about a host (or none), or the last one.
 void notify(report::Reporter& reporter, report::Did did, const std::string& host, const std::string& text);
 
-}  // namespace app
+}  // namespace commands

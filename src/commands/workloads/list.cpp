@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -45,4 +45,4 @@ Result<Outcome> workload_list(const WorkloadListOptions& options, Io& io) {
   return Outcome::done;
 }
 
-}  // namespace app
+}  // namespace commands

@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-namespace app {
+namespace commands {
 
 using base::Fault;
 using base::Tree;
@@ -84,4 +84,4 @@ std::string notebook_command(std::string_view verb, const std::string& name, con
                      space == "default" ? "" : " -n " + space);
 }
 
-}  // namespace app
+}  // namespace commands

@@ -8,7 +8,7 @@
 #include <memory>
 #include <optional>
 
-namespace app {
+namespace commands {
 
 /// A cluster that is reached through one of its control-plane nodes.
 class ReachedCluster {
@@ -53,4 +53,4 @@ void report_deletion(const std::string& what, const Io& io);
                                            const std::string& space, const Hosts& hosts,
                                            const Connection& connection);
 
-}  // namespace app
+}  // namespace commands

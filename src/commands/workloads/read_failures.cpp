@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -27,4 +27,4 @@ Result<> ReadFailures::tolerate(const base::Error& error) {
   return {};
 }
 
-}  // namespace app
+}  // namespace commands

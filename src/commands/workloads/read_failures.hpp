@@ -7,7 +7,7 @@
 #include <chrono>
 #include <optional>
 
-namespace app {
+namespace commands {
 
 /// Decides whether a failed read of the cluster is repeated. Workloads do not depend on the connection of
 /// gpuadm, so a short failure of the API server or the network is none of them.
@@ -25,4 +25,4 @@ class ReadFailures {
   std::optional<base::Instant> since_;
 };
 
-}  // namespace app
+}  // namespace commands

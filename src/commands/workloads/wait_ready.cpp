@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -91,4 +91,4 @@ Result<std::string> wait_ready(ReachedCluster& cluster, const AwaitedPod& awaite
   return start.node;
 }
 
-}  // namespace app
+}  // namespace commands

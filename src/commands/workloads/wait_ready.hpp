@@ -8,7 +8,7 @@
 #include <functional>
 #include <string>
 
-namespace app {
+namespace commands {
 
 /// What a wait has read.
 struct ReadyProgress {
@@ -35,4 +35,4 @@ struct AwaitedPod {
 [[nodiscard]] Result<std::string> wait_ready(ReachedCluster& cluster, const AwaitedPod& awaited,
                                              std::chrono::seconds patience, Io& io);
 
-}  // namespace app
+}  // namespace commands

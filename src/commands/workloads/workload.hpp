@@ -9,7 +9,7 @@
 #include <string>
 
 /// `gpuadm notebook`, `gpuadm workload`: what people run on a cluster.
-namespace app {
+namespace commands {
 
 struct NotebookCreateOptions {
   Common common;
@@ -72,4 +72,4 @@ struct WorkloadListOptions {
 /// Prints one line per workload that gpuadm created.
 [[nodiscard]] Result<Outcome> workload_list(const WorkloadListOptions& options, Io& io);
 
-}  // namespace app
+}  // namespace commands

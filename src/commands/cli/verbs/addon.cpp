@@ -3,15 +3,15 @@
 #include "commands/cli/options.hpp"
 #include "commands/install/addon/addon.hpp"
 
-namespace cli {
+namespace commands {
 
 namespace {
 
 constexpr int longest_proof = 86400;
-constexpr auto common_of_addon = [](auto& of) -> app::Common& { return of.addon.common; };
+constexpr auto common_of_addon = [](auto& of) -> commands::Common& { return of.addon.common; };
 
 /// NAME, the hosts and the connection.
-void add_addon_options(CLI::App& verb, app::AddonOptions& options) {
+void add_addon_options(CLI::App& verb, commands::AddonOptions& options) {
   verb.add_option("NAME", options.name, "Name of the add-on (gpuadm addon list)")
       ->required()
       ->option_text(" ");
@@ -28,12 +28,14 @@ void add_patience(CLI::App& verb, std::chrono::seconds& patience, const char* sa
 
 void add_addon_reading(CLI::App& group, Global& global, Verb& chosen) {
   auto* list = group.add_subcommand("list", "List add-ons with their state in the cluster");
-  const auto listed = add_verb<app::AddonListOptions>(*list, global, chosen, common_of, app::addon_list);
+  const auto listed =
+      add_verb<commands::AddonListOptions>(*list, global, chosen, common_of, commands::addon_list);
   add_hosts(*list, listed->hosts);
   add_format(*list, listed->format);
   add_connection(*list, listed->common.connection);
   auto* show = group.add_subcommand("show", "Show an add-on: its settings, images, proof and data");
-  const auto shown = add_verb<app::AddonShowOptions>(*show, global, chosen, common_of, app::addon_show);
+  const auto shown =
+      add_verb<commands::AddonShowOptions>(*show, global, chosen, common_of, commands::addon_show);
   show->add_option("NAME", shown->name, "Name of the add-on")->required()->option_text(" ");
   add_format(*show, shown->format);
 }
@@ -41,7 +43,7 @@ void add_addon_reading(CLI::App& group, Global& global, Verb& chosen) {
 void add_addon_enable(CLI::App& group, Global& global, Verb& chosen) {
   auto* verb = group.add_subcommand("enable", "Install an add-on, and prove that it works");
   const auto options =
-      add_verb<app::AddonEnableOptions>(*verb, global, chosen, common_of_addon, app::addon_enable);
+      add_verb<commands::AddonEnableOptions>(*verb, global, chosen, common_of_addon, commands::addon_enable);
   add_addon_options(*verb, options->addon);
   verb->add_option("--set", options->settings, "A setting of the add-on (gpuadm addon show NAME); repeatable")
       ->allow_extra_args(false)
@@ -66,16 +68,16 @@ void add_addon(CLI::App& root, Global& global, Verb& chosen) {
   add_addon_reading(*group, global, chosen);
   add_addon_enable(*group, global, chosen);
   auto* verify = group->add_subcommand("verify", "Repeat the proof of an add-on that is enabled");
-  const auto verified =
-      add_verb<app::AddonVerifyOptions>(*verify, global, chosen, common_of_addon, app::addon_verify);
+  const auto verified = add_verb<commands::AddonVerifyOptions>(*verify, global, chosen, common_of_addon,
+                                                               commands::addon_verify);
   add_addon_options(*verify, verified->addon);
   add_patience(*verify, verified->patience, "Time limit of the proof (default 300)");
   auto* disable = group->add_subcommand("disable", "Delete what enable made; data on a storage stays");
-  const auto disabled =
-      add_verb<app::AddonDisableOptions>(*disable, global, chosen, common_of_addon, app::addon_disable);
+  const auto disabled = add_verb<commands::AddonDisableOptions>(*disable, global, chosen, common_of_addon,
+                                                                commands::addon_disable);
   add_addon_options(*disable, disabled->addon);
   add_preview(*disable, disabled->consent);
   disable->add_flag("--force", disabled->force, "Also end the notebooks of users of JupyterHub");
 }
 
-}  // namespace cli
+}  // namespace commands

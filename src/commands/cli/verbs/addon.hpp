@@ -2,9 +2,9 @@
 
 #include "commands/cli/verbs/verbs.hpp"
 
-namespace cli {
+namespace commands {
 
 /// `gpuadm addon list|show|enable|verify|disable`.
 void add_addon(CLI::App& root, Global& global, Verb& chosen);
 
-}  // namespace cli
+}  // namespace commands

@@ -5,11 +5,11 @@
 
 #include <memory>
 
-namespace cli {
+namespace commands {
 
 namespace {
 
-void add_source(CLI::App& verb, app::BundleSource& source, const char* says) {
+void add_source(CLI::App& verb, commands::BundleSource& source, const char* says) {
   verb.add_option("--source", source.place, says)->option_text("public|DIR|URL");
   add_list(verb, "--mirror", source.mirrors, "REGISTRY=URL,...", "Use another registry in place of this one");
   verb.add_option("--registry-logins", source.logins,
@@ -39,8 +39,8 @@ void add_signers(CLI::App& verb, std::filesystem::path& signers) {
 void add_create(CLI::App& group, Global& global, Verb& chosen) {
   auto* verb = group.add_subcommand("create", "Download everything that the hosts need");
   const auto options = add_verb(
-      *verb, global, chosen, [](app::BundleCreateOptions& of) -> app::Common& { return of.common; },
-      app::bundle_create);
+      *verb, global, chosen, [](commands::BundleCreateOptions& of) -> commands::Common& { return of.common; },
+      commands::bundle_create);
   verb->add_option("--for", options->hosts, "Cluster file, and facts as written by `gpuadm facts -o json`")
       ->required()
       ->delimiter(',')
@@ -73,7 +73,7 @@ void add_create(CLI::App& group, Global& global, Verb& chosen) {
 void add_extend(CLI::App& group, Verb& chosen) {
   auto* verb =
       group.add_subcommand("extend", "Create a bundle from another one, with more images or packages");
-  const auto options = std::make_shared<app::BundleExtendOptions>();
+  const auto options = std::make_shared<commands::BundleExtendOptions>();
   verb->add_option("BUNDLE", options->bundle, "Bundle directory or archive")->required()->option_text(" ");
   add_output(*verb, options->output);
   add_list(*verb, "--image", options->images, "NAME,...", "Additional images");
@@ -87,19 +87,21 @@ void add_extend(CLI::App& group, Verb& chosen) {
   add_sign(*verb, options->sign);
   add_signers(*verb, options->signers);
   verb->fallthrough();
-  verb->final_callback(
-      [options, &chosen] { chosen = [options](app::Io& io) { return app::bundle_extend(*options, io); }; });
+  verb->final_callback([options, &chosen] {
+    chosen = [options](commands::Io& io) { return commands::bundle_extend(*options, io); };
+  });
 }
 
-using Reads = base::Result<app::Outcome> (*)(const app::BundleOptions&, app::Io&);
+using Reads = base::Result<commands::Outcome> (*)(const commands::BundleOptions&, commands::Io&);
 
-std::shared_ptr<app::BundleOptions> add_reader(CLI::App& verb, Verb& chosen, Reads reads) {
-  const auto options = std::make_shared<app::BundleOptions>();
+std::shared_ptr<commands::BundleOptions> add_reader(CLI::App& verb, Verb& chosen, Reads reads) {
+  const auto options = std::make_shared<commands::BundleOptions>();
   verb.add_option("BUNDLE", options->bundle, "Bundle directory or archive")->required()->option_text(" ");
   add_format(verb, options->format);
   verb.fallthrough();
-  verb.final_callback(
-      [options, reads, &chosen] { chosen = [options, reads](app::Io& io) { return reads(*options, io); }; });
+  verb.final_callback([options, reads, &chosen] {
+    chosen = [options, reads](commands::Io& io) { return reads(*options, io); };
+  });
   return options;
 }
 
@@ -110,13 +112,14 @@ void add_bundle(CLI::App& root, Global& global, Verb& chosen) {
                     ->require_subcommand(0, 1)
                     ->fallthrough();
   add_create(*group, global, chosen);
-  add_reader(*group->add_subcommand("inspect", "Show the contents of a bundle"), chosen, app::bundle_inspect);
+  add_reader(*group->add_subcommand("inspect", "Show the contents of a bundle"), chosen,
+             commands::bundle_inspect);
   auto* verify = group->add_subcommand("verify", "Verify all checksums and the signature");
-  add_signers(*verify, add_reader(*verify, chosen, app::bundle_verify)->signers);
+  add_signers(*verify, add_reader(*verify, chosen, commands::bundle_verify)->signers);
   auto* diff = group->add_subcommand("diff", "Compare two bundles; exit code 1 if they differ");
-  const auto both = add_reader(*diff, chosen, app::bundle_diff);
+  const auto both = add_reader(*diff, chosen, commands::bundle_diff);
   diff->add_option("OTHER", both->other, "Bundle to compare with")->required()->option_text(" ");
   add_extend(*group, chosen);
 }
 
-}  // namespace cli
+}  // namespace commands

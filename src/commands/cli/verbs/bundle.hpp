@@ -2,9 +2,9 @@
 
 #include "commands/cli/verbs/verbs.hpp"
 
-namespace cli {
+namespace commands {
 
 /// `gpuadm bundle`.
 void add_bundle(CLI::App& root, Global& global, Verb& chosen);
 
-}  // namespace cli
+}  // namespace commands

@@ -3,14 +3,15 @@
 #include "commands/cli/options.hpp"
 #include "commands/install/cluster.hpp"
 
-namespace cli {
+namespace commands {
 
 namespace {
 
 void add_apply(CLI::App& root, Global& global, Verb& chosen) {
   auto* verb = root.add_subcommand("apply", "Create or update the cluster described by a cluster file");
   const auto options = add_verb(
-      *verb, global, chosen, [](app::InitOptions& of) -> app::Common& { return of.common; }, app::apply);
+      *verb, global, chosen, [](commands::InitOptions& of) -> commands::Common& { return of.common; },
+      commands::apply);
   add_hosts(*verb, options->hosts, "all its hosts");
   add_connection(*verb, options->common.connection);
   add_bring_up(*verb, *options, global);
@@ -19,7 +20,8 @@ void add_apply(CLI::App& root, Global& global, Verb& chosen) {
 void add_diff(CLI::App& root, Global& global, Verb& chosen) {
   auto* verb = root.add_subcommand("diff", "Compare hosts with the cluster file; exit code 1 if they differ");
   const auto options = add_verb(
-      *verb, global, chosen, [](app::InitOptions& of) -> app::Common& { return of.common; }, app::diff);
+      *verb, global, chosen, [](commands::InitOptions& of) -> commands::Common& { return of.common; },
+      commands::diff);
   add_hosts(*verb, options->hosts, "all its hosts");
   add_connection(*verb, options->common.connection);
   add_bundle_source(*verb, options->bundle, options->bundle_signers);
@@ -29,7 +31,8 @@ void add_diff(CLI::App& root, Global& global, Verb& chosen) {
 void add_join(CLI::App& root, Global& global, Verb& chosen) {
   auto* verb = root.add_subcommand("join", "Add hosts to an existing cluster");
   const auto options = add_verb(
-      *verb, global, chosen, [](app::JoinOptions& of) -> app::Common& { return of.init.common; }, app::join);
+      *verb, global, chosen, [](commands::JoinOptions& of) -> commands::Common& { return of.init.common; },
+      commands::join);
   add_hosts(*verb, options->init.hosts, "");
   add_connection(*verb, options->init.common.connection);
   verb->add_option("--to", options->to, "Control-plane node of the cluster, if no cluster file is given")
@@ -44,7 +47,8 @@ void add_join(CLI::App& root, Global& global, Verb& chosen) {
 void add_remove(CLI::App& root, Global& global, Verb& chosen) {
   auto* verb = root.add_subcommand("remove", "Drain and remove nodes, and restore the hosts");
   const auto options = add_verb(
-      *verb, global, chosen, [](app::RemoveOptions& of) -> app::Common& { return of.common; }, app::remove);
+      *verb, global, chosen, [](commands::RemoveOptions& of) -> commands::Common& { return of.common; },
+      commands::remove);
   add_hosts(*verb, options->hosts, "");
   add_connection(*verb, options->common.connection);
   verb->add_option("--to", options->to, "Remaining control-plane node, if no cluster file is given")
@@ -64,7 +68,8 @@ void add_remove(CLI::App& root, Global& global, Verb& chosen) {
 void add_adopt(CLI::App& root, Global& global, Verb& chosen) {
   auto* verb = root.add_subcommand("adopt", "Generate a cluster file from an existing cluster");
   const auto options = add_verb(
-      *verb, global, chosen, [](app::AdoptOptions& of) -> app::Common& { return of.common; }, app::adopt);
+      *verb, global, chosen, [](commands::AdoptOptions& of) -> commands::Common& { return of.common; },
+      commands::adopt);
   add_hosts(*verb, options->hosts);
   add_connection(*verb, options->common.connection);
   verb->add_option("-o,--output", options->output, "File to create; must not exist (default: print)")
@@ -88,4 +93,4 @@ void add_cluster(CLI::App& root, Global& global, Verb& chosen) {
   add_adopt(root, global, chosen);
 }
 
-}  // namespace cli
+}  // namespace commands

@@ -2,9 +2,9 @@
 
 #include "commands/cli/verbs/verbs.hpp"
 
-namespace cli {
+namespace commands {
 
 /// `gpuadm apply|join|remove`
 void add_cluster(CLI::App& root, Global& global, Verb& chosen);
 
-}  // namespace cli
+}  // namespace commands

@@ -9,15 +9,15 @@
 #include <memory>
 #include <string>
 
-namespace cli {
+namespace commands {
 
 namespace {
 
-void add_output(CLI::App& verb, app::Format& format) {
+void add_output(CLI::App& verb, commands::Format& format) {
   verb.add_option_function<std::string>(
           "-o,--output",
           [&format](const std::string& name) {
-            format = name == "json" ? app::Format::json : app::Format::text;
+            format = name == "json" ? commands::Format::json : commands::Format::text;
           },
           "Output format")
       ->option_text("json|text")
@@ -31,53 +31,55 @@ void add_host(CLI::App& verb, std::string& host) {
 /// What every command that changes one host of the cluster file ends with.
 template <class Options>
 void add_change_options(CLI::App& verb, const std::shared_ptr<Options>& options, Global& global, Verb& chosen,
-                        std::function<base::Result<app::Outcome>(const Options&, app::Io&)> does) {
+                        std::function<base::Result<commands::Outcome>(const Options&, commands::Io&)> does) {
   verb.add_option("-f,--file", options->file, "Cluster file")->option_text("FILE");
   add_consent(verb, options->consent, global);
   add_output(verb, options->format);
   add_connection(verb, options->common.connection);
   verb.fallthrough();
   verb.final_callback([options, does, &global, &chosen] {
-    chosen = [options, does, &global](app::Io& io) {
+    chosen = [options, does, &global](commands::Io& io) {
       options->common.assets = global.assets;
       return does(*options, io);
     };
   });
 }
 
-void add_change(CLI::App& group, const char* name, const char* says, app::GpuChange change, const char* how,
-                Global& global, Verb& chosen) {
+void add_change(CLI::App& group, const char* name, const char* says, commands::GpuChange change,
+                const char* how, Global& global, Verb& chosen) {
   auto* verb = group.add_subcommand(name, says);
-  const auto options = std::make_shared<app::GpuChangeOptions>();
+  const auto options = std::make_shared<commands::GpuChangeOptions>();
   add_host(*verb, options->host);
   if (how) verb->add_option("HOW", options->how, how)->required()->option_text(" ");
-  add_change_options<app::GpuChangeOptions>(
-      *verb, options, global, chosen,
-      [change](const app::GpuChangeOptions& of, app::Io& io) { return app::gpu_change(change, of, io); });
+  add_change_options<commands::GpuChangeOptions>(
+      *verb, options, global, chosen, [change](const commands::GpuChangeOptions& of, commands::Io& io) {
+        return commands::gpu_change(change, of, io);
+      });
 }
 
-void add_quarantine(CLI::App& group, const char* name, const char* says, app::Quarantine what, Global& global,
-                    Verb& chosen) {
+void add_quarantine(CLI::App& group, const char* name, const char* says, commands::Quarantine what,
+                    Global& global, Verb& chosen) {
   auto* verb = group.add_subcommand(name, says);
-  const auto options = std::make_shared<app::QuarantineOptions>();
+  const auto options = std::make_shared<commands::QuarantineOptions>();
   add_host(*verb, options->host);
   verb->add_option("GPU", options->gpu, "Index, UUID or PCI address of the GPU")
       ->required()
       ->option_text(" ");
-  if (what == app::Quarantine::add)
+  if (what == commands::Quarantine::add)
     verb->add_option("--reason", options->reason, "Why, for gpuadm gpu list and doctor")->option_text("TEXT");
-  if (what == app::Quarantine::add)
+  if (what == commands::Quarantine::add)
     verb->add_flag("--evict", options->evict,
                    "With NVIDIA's DRA driver: also delete the pods that use the GPU");
-  add_change_options<app::QuarantineOptions>(
-      *verb, options, global, chosen,
-      [what](const app::QuarantineOptions& of, app::Io& io) { return app::gpu_quarantine(what, of, io); });
+  add_change_options<commands::QuarantineOptions>(
+      *verb, options, global, chosen, [what](const commands::QuarantineOptions& of, commands::Io& io) {
+        return commands::gpu_quarantine(what, of, io);
+      });
 }
 
 void add_reset(CLI::App& group, Global& global, Verb& chosen) {
   auto* verb = group.add_subcommand(
       "reset", "Reset one GPU of a node: cordon, evict the pods that use it, reset, verify, uncordon");
-  const auto options = std::make_shared<app::GpuResetOptions>();
+  const auto options = std::make_shared<commands::GpuResetOptions>();
   add_host(*verb, options->host);
   verb->add_option("GPU", options->gpu, "Index, UUID or PCI address of the GPU")
       ->required()
@@ -87,22 +89,23 @@ void add_reset(CLI::App& group, Global& global, Verb& chosen) {
       ->check(CLI::Range(1, 7200))
       ->option_text("SECONDS");
   verb->add_flag_callback(
-      "--cancel", [options] { options->what = app::GpuReset::cancel; },
+      "--cancel", [options] { options->what = commands::GpuReset::cancel; },
       "Return the node after a reset that did not complete, without another one");
-  add_change_options<app::GpuResetOptions>(*verb, options, global, chosen, app::gpu_reset);
+  add_change_options<commands::GpuResetOptions>(*verb, options, global, chosen, commands::gpu_reset);
 }
 
-const std::map<std::string, app::TopSort> sorts = {{"node", app::TopSort::node},
-                                                   {"util", app::TopSort::utilization},
-                                                   {"mem", app::TopSort::memory},
-                                                   {"power", app::TopSort::power},
-                                                   {"temp", app::TopSort::temperature}};
+const std::map<std::string, commands::TopSort> sorts = {{"node", commands::TopSort::node},
+                                                        {"util", commands::TopSort::utilization},
+                                                        {"mem", commands::TopSort::memory},
+                                                        {"power", commands::TopSort::power},
+                                                        {"temp", commands::TopSort::temperature}};
 
 void add_top(CLI::App& group, Global& global, Verb& chosen) {
   auto* verb =
       group.add_subcommand("top", "Show utilization, memory, power and users of all GPUs, continuously");
-  const auto options = add_verb<app::GpuTopOptions>(
-      *verb, global, chosen, [](app::GpuTopOptions& of) -> app::Common& { return of.common; }, app::gpu_top);
+  const auto options = add_verb<commands::GpuTopOptions>(
+      *verb, global, chosen, [](commands::GpuTopOptions& of) -> commands::Common& { return of.common; },
+      commands::gpu_top);
   add_hosts(*verb, options->hosts);
   verb->add_option("--interval", options->interval, "Seconds between two samples (default 2)")
       ->option_text("SECONDS")
@@ -119,8 +122,9 @@ void add_top(CLI::App& group, Global& global, Verb& chosen) {
       ->option_text("FILE");
   verb->add_option("--from", options->from, "Read a file of --record instead of connecting to hosts")
       ->option_text("FILE");
-  add_format(*verb, options->format,
-             {{"text", app::Format::text}, {"json", app::Format::json}, {"html", app::Format::html}});
+  add_format(
+      *verb, options->format,
+      {{"text", commands::Format::text}, {"json", commands::Format::json}, {"html", commands::Format::html}});
   add_connection(*verb, options->common.connection);
 }
 
@@ -132,7 +136,7 @@ void add_gpu(CLI::App& root, Global& global, Verb& chosen) {
                     ->fallthrough();
   auto* list =
       group->add_subcommand("list", "List GPUs with node, model, sharing, health, user and availability");
-  const auto options = std::make_shared<app::GpuListOptions>();
+  const auto options = std::make_shared<commands::GpuListOptions>();
   add_hosts(*list, options->hosts);
   add_connection(*list, options->common.connection);
   list->add_option("--from", options->from, "Read a recording instead of connecting to hosts")
@@ -140,23 +144,23 @@ void add_gpu(CLI::App& root, Global& global, Verb& chosen) {
   add_output(*list, options->format);
   list->fallthrough();
   list->final_callback([options, &global, &chosen] {
-    chosen = [options, &global](app::Io& io) {
+    chosen = [options, &global](commands::Io& io) {
       options->common.assets = global.assets;
-      return app::gpu_list(*options, io);
+      return commands::gpu_list(*options, io);
     };
   });
   add_top(*group, global, chosen);
-  add_change(*group, "share", "Configure GPU sharing on a host", app::GpuChange::share,
+  add_change(*group, "share", "Configure GPU sharing on a host", commands::GpuChange::share,
              "N: time-slicing; mps:N; exclusive", global, chosen);
-  add_change(*group, "mig", "Partition the GPUs of a host into MIG instances", app::GpuChange::mig,
+  add_change(*group, "mig", "Partition the GPUs of a host into MIG instances", commands::GpuChange::mig,
              "PROFILE,...: such as 3g.71gb,3g.71gb; off", global, chosen);
   add_change(*group, "reset-config", "Restore defaults: exclusive, MIG off, default compute mode and clocks",
-             app::GpuChange::reset, nullptr, global, chosen);
+             commands::GpuChange::reset, nullptr, global, chosen);
   add_reset(*group, global, chosen);
   add_quarantine(*group, "quarantine", "Keep one GPU of a node from pods; the others remain in use",
-                 app::Quarantine::add, global, chosen);
-  add_quarantine(*group, "release", "Offer a GPU in quarantine to pods again", app::Quarantine::release,
+                 commands::Quarantine::add, global, chosen);
+  add_quarantine(*group, "release", "Offer a GPU in quarantine to pods again", commands::Quarantine::release,
                  global, chosen);
 }
 
-}  // namespace cli
+}  // namespace commands

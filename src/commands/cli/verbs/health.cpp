@@ -8,7 +8,7 @@
 #include <optional>
 #include <utility>
 
-namespace cli {
+namespace commands {
 
 namespace {
 
@@ -25,7 +25,7 @@ void add_taint(CLI::App& verb, Policy& policy, Percent& max_tainted, Skip& skip)
   verb.add_option_function<std::string>(
           "--taint",
           [&policy](const std::string& name) {
-            policy = app::taint_policy_named(name).value_or(app::TaintPolicy::off);
+            policy = commands::taint_policy_named(name).value_or(commands::TaintPolicy::off);
           },
           "Taint nodes, so that they get no new pods: with a blocker, with a warning, too, or never (default "
           "off)")
@@ -40,7 +40,7 @@ void add_taint(CLI::App& verb, Policy& policy, Percent& max_tainted, Skip& skip)
 
 template <class Port>
 void add_port(CLI::App& verb, const char* name, Port& port) {
-  verb.add_option(name, port, fmt::format("TCP port of the metrics (default {})", app::metrics_port))
+  verb.add_option(name, port, fmt::format("TCP port of the metrics (default {})", commands::metrics_port))
       ->option_text("PORT")
       ->check(CLI::Range(least_port, most_port));
 }
@@ -50,13 +50,13 @@ CLI::Option* add_place(CLI::App& verb, const char* name, Place& place, const cha
   return verb.add_option_function<std::string>(
       name,
       [&place](const std::string& text) {
-        for (const auto& [word, one] : app::metrics_places)
+        for (const auto& [word, one] : commands::metrics_places)
           if (text == word) place = one;
       },
       says);
 }
 
-void add_metrics(CLI::App& verb, std::optional<app::MetricsPlace>& metrics, std::optional<int>& port) {
+void add_metrics(CLI::App& verb, std::optional<commands::MetricsPlace>& metrics, std::optional<int>& port) {
   add_place(verb, "--metrics", metrics,
             "Serve metrics for Prometheus: over HTTP on 127.0.0.1, over TLS on the node's address, or not "
             "(default off)")
@@ -71,7 +71,7 @@ void add_health_enable(CLI::App& group, Global& global, Verb& chosen) {
       "Install a timer on every node that checks it and sets conditions of its Node object; settings "
       "that are not given stay");
   const auto options =
-      add_verb<app::HealthEnableOptions>(*verb, global, chosen, common_of, app::health_enable);
+      add_verb<commands::HealthEnableOptions>(*verb, global, chosen, common_of, commands::health_enable);
   add_hosts(*verb, options->hosts);
   verb->add_option("--interval", options->interval, "Seconds between two runs (default 30)")
       ->option_text("SECONDS")
@@ -84,10 +84,10 @@ void add_health_enable(CLI::App& group, Global& global, Verb& chosen) {
 }
 
 void add_health_reader(CLI::App& group, Global& global, Verb& chosen, const char* name, const char* says,
-                       base::Result<app::Outcome> (*does)(const app::HealthOptions&, app::Io&),
+                       base::Result<commands::Outcome> (*does)(const commands::HealthOptions&, commands::Io&),
                        const Formats& formats) {
   auto* verb = group.add_subcommand(name, says);
-  const auto options = add_verb<app::HealthOptions>(*verb, global, chosen, common_of, does);
+  const auto options = add_verb<commands::HealthOptions>(*verb, global, chosen, common_of, does);
   add_hosts(*verb, options->hosts);
   add_format(*verb, options->format, formats);
   add_connection(*verb, options->common.connection);
@@ -97,7 +97,7 @@ void add_health_disable(CLI::App& group, Global& global, Verb& chosen) {
   auto* verb = group.add_subcommand(
       "disable", "Remove the timer, the program, the history, conditions and taints from every node");
   const auto options =
-      add_verb<app::HealthDisableOptions>(*verb, global, chosen, common_of, app::health_disable);
+      add_verb<commands::HealthDisableOptions>(*verb, global, chosen, common_of, commands::health_disable);
   add_hosts(*verb, options->hosts);
   add_consent(*verb, options->consent, global);
   add_format(*verb, options->format);
@@ -106,7 +106,8 @@ void add_health_disable(CLI::App& group, Global& global, Verb& chosen) {
 
 void add_health_run(CLI::App& group, Global& global, Verb& chosen) {
   auto* verb = group.add_subcommand("run", "Check this node once, as the timer does; needs root");
-  const auto options = add_verb<app::HealthRunOptions>(*verb, global, chosen, common_of, app::health_run);
+  const auto options =
+      add_verb<commands::HealthRunOptions>(*verb, global, chosen, common_of, commands::health_run);
   verb->add_option("--node", options->node, "Name of this machine's Node object")
       ->required()
       ->option_text("NAME");
@@ -116,7 +117,8 @@ void add_health_run(CLI::App& group, Global& global, Verb& chosen) {
 void add_health_serve(CLI::App& group, Global& global, Verb& chosen) {
   auto* verb = group.add_subcommand(
       "serve", "Serve the metrics of this node's last run under /metrics, until SIGTERM");
-  const auto options = add_verb<app::HealthServeOptions>(*verb, global, chosen, common_of, app::health_serve);
+  const auto options =
+      add_verb<commands::HealthServeOptions>(*verb, global, chosen, common_of, commands::health_serve);
   add_place(*verb, "--listen", options->listen,
             "Over HTTP on 127.0.0.1, or over TLS on --address (default loopback)")
       ->option_text("loopback|node")
@@ -136,14 +138,15 @@ void add_health(CLI::App& root, Global& global, Verb& chosen) {
           ->fallthrough();
   add_health_enable(*group, global, chosen);
   add_health_reader(*group, global, chosen, "status", "Show the last run, conditions and taint of every node",
-                    app::health_status, text_or_json);
-  add_health_reader(*group, global, chosen, "history",
-                    "Show what has changed on every node, and when; with -o html as a page with timelines",
-                    app::health_history,
-                    {{"text", app::Format::text}, {"json", app::Format::json}, {"html", app::Format::html}});
+                    commands::health_status, text_or_json);
+  add_health_reader(
+      *group, global, chosen, "history",
+      "Show what has changed on every node, and when; with -o html as a page with timelines",
+      commands::health_history,
+      {{"text", commands::Format::text}, {"json", commands::Format::json}, {"html", commands::Format::html}});
   add_health_disable(*group, global, chosen);
   add_health_run(*group, global, chosen);
   add_health_serve(*group, global, chosen);
 }
 
-}  // namespace cli
+}  // namespace commands

@@ -2,9 +2,9 @@
 
 #include "commands/cli/verbs/verbs.hpp"
 
-namespace cli {
+namespace commands {
 
 /// `gpuadm health enable|status|history|disable|run|serve`.
 void add_health(CLI::App& root, Global& global, Verb& chosen);
 
-}  // namespace cli
+}  // namespace commands

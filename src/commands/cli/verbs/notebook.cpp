@@ -5,7 +5,7 @@
 
 #include <memory>
 
-namespace cli {
+namespace commands {
 
 namespace {
 
@@ -19,7 +19,7 @@ void add_wait(CLI::App& verb, std::chrono::seconds& patience, const char* says) 
 }
 
 /// NAME, the hosts and the connection.
-void add_notebook_options(CLI::App& verb, app::NotebookOptions& options) {
+void add_notebook_options(CLI::App& verb, commands::NotebookOptions& options) {
   verb.add_option("NAME", options.name, "Name of the notebook")->required()->option_text(" ");
   add_hosts(verb, options.hosts);
   add_namespace(verb, options.space);
@@ -51,7 +51,7 @@ void add_create(CLI::App& group, Global& global, Verb& chosen) {
   auto* verb = group.add_subcommand(
       "create",
       "Create a notebook with GPUs, and wait until it is ready: gpuadm notebook create NAME [-- COMMAND]");
-  const auto options = std::make_shared<app::NotebookCreateOptions>();
+  const auto options = std::make_shared<commands::NotebookCreateOptions>();
   verb->add_option("NAME", options->request.name, "Name of the notebook")->required()->option_text(" ");
   add_hosts(*verb, options->hosts);
   add_request(*verb, options->request);
@@ -73,10 +73,10 @@ void add_create(CLI::App& group, Global& global, Verb& chosen) {
   add_connection(*verb, options->common.connection);
   verb->fallthrough();
   verb->final_callback([options, &global, &chosen] {
-    chosen = [options, &global](app::Io& io) {
+    chosen = [options, &global](commands::Io& io) {
       options->common.assets = global.assets;
       options->request.command = global.command;
-      return app::notebook_create(*options, io);
+      return commands::notebook_create(*options, io);
     };
   });
 }
@@ -84,8 +84,8 @@ void add_create(CLI::App& group, Global& global, Verb& chosen) {
 void add_list_verb(CLI::App& group, const char* says, const char* kind, Global& global, Verb& chosen) {
   auto* verb = group.add_subcommand("list", says);
   const auto options = add_verb(
-      *verb, global, chosen, [](app::WorkloadListOptions& of) -> app::Common& { return of.common; },
-      app::workload_list);
+      *verb, global, chosen, [](commands::WorkloadListOptions& of) -> commands::Common& { return of.common; },
+      commands::workload_list);
   options->kind = kind;
   add_hosts(*verb, options->hosts);
   add_namespace(*verb, options->space, "Only this namespace (default: all)");
@@ -93,13 +93,13 @@ void add_list_verb(CLI::App& group, const char* says, const char* kind, Global& 
   add_connection(*verb, options->common.connection);
 }
 
-constexpr auto common_of_notebook = [](auto& of) -> app::Common& { return of.notebook.common; };
+constexpr auto common_of_notebook = [](auto& of) -> commands::Common& { return of.notebook.common; };
 
 void add_url(CLI::App& group, Global& global, Verb& chosen) {
   auto* verb = group.add_subcommand(
       "url",
       "Print the address of a notebook with its token, and keep an SSH tunnel to it open until Ctrl-C");
-  const auto options = add_verb(*verb, global, chosen, common_of_notebook, app::notebook_url);
+  const auto options = add_verb(*verb, global, chosen, common_of_notebook, commands::notebook_url);
   add_notebook_options(*verb, options->notebook);
   verb->add_option("--local-port", options->port, "Port on this machine (default: any that is free)")
       ->check(CLI::Range(1, 65535))
@@ -110,24 +110,25 @@ void add_url(CLI::App& group, Global& global, Verb& chosen) {
 void add_start_and_stop(CLI::App& group, Global& global, Verb& chosen) {
   auto* stop = group.add_subcommand("stop", "Stop a notebook: its GPUs are free, its volume is kept");
   add_notebook_options(
-      *stop, *add_verb(
-                 *stop, global, chosen, [](app::NotebookOptions& of) -> app::Common& { return of.common; },
-                 app::notebook_stop));
+      *stop,
+      *add_verb(
+          *stop, global, chosen, [](commands::NotebookOptions& of) -> commands::Common& { return of.common; },
+          commands::notebook_stop));
   auto* start = group.add_subcommand("start", "Start a stopped notebook");
-  const auto options = add_verb(*start, global, chosen, common_of_notebook, app::notebook_start);
+  const auto options = add_verb(*start, global, chosen, common_of_notebook, commands::notebook_start);
   add_notebook_options(*start, options->notebook);
   add_wait(*start, options->patience, "Time limit until it is ready (default 1800)");
 }
 
 void add_delete(CLI::App& group, Global& global, Verb& chosen) {
   auto* verb = group.add_subcommand("delete", "Delete a notebook, and its volume if you confirm it");
-  const auto options = add_verb(*verb, global, chosen, common_of_notebook, app::notebook_delete);
+  const auto options = add_verb(*verb, global, chosen, common_of_notebook, commands::notebook_delete);
   add_notebook_options(*verb, options->notebook);
   auto* keep = verb->add_flag_callback(
-      "--keep-volume", [options] { options->volume = app::VolumeFate::keep; },
+      "--keep-volume", [options] { options->volume = commands::VolumeFate::keep; },
       "Keep the volume: a new notebook of this name uses it");
   verb->add_flag_callback(
-          "--purge", [options] { options->volume = app::VolumeFate::purge; },
+          "--purge", [options] { options->volume = commands::VolumeFate::purge; },
           "Also delete the volume, without asking")
       ->excludes(keep);
 }
@@ -150,4 +151,4 @@ void add_notebook(CLI::App& root, Global& global, Verb& chosen) {
                 chosen);
 }
 
-}  // namespace cli
+}  // namespace commands

@@ -9,18 +9,18 @@
 #include <map>
 #include <memory>
 
-namespace cli {
+namespace commands {
 
 namespace {
 
 void add_status(CLI::App& root, Global& global, Verb& chosen) {
-  static const std::map<std::string, app::StatusForm> forms = {{"text", app::StatusForm::text},
-                                                               {"wide", app::StatusForm::wide},
-                                                               {"json", app::StatusForm::json},
-                                                               {"yaml", app::StatusForm::yaml}};
+  static const std::map<std::string, commands::StatusForm> forms = {{"text", commands::StatusForm::text},
+                                                                    {"wide", commands::StatusForm::wide},
+                                                                    {"json", commands::StatusForm::json},
+                                                                    {"yaml", commands::StatusForm::yaml}};
   auto* verb = root.add_subcommand(
       "status", "Show the state of a cluster: nodes, control plane, etcd, network, certificates, GPUs");
-  const auto options = add_verb<app::StatusOptions>(*verb, global, chosen, common_of, app::status);
+  const auto options = add_verb<commands::StatusOptions>(*verb, global, chosen, common_of, commands::status);
   add_hosts(*verb, options->hosts);
   verb->add_option("--from", options->from, "Read a recording instead of connecting to hosts")
       ->option_text("DIR");
@@ -39,7 +39,8 @@ void add_status(CLI::App& root, Global& global, Verb& chosen) {
 void add_dashboard(CLI::App& root, Global& global, Verb& chosen) {
   auto* verb = root.add_subcommand(
       "dashboard", "Show hosts, GPUs with plots, workloads and problems as a page in a browser");
-  const auto options = add_verb<app::DashboardOptions>(*verb, global, chosen, common_of, app::dashboard);
+  const auto options =
+      add_verb<commands::DashboardOptions>(*verb, global, chosen, common_of, commands::dashboard);
   add_hosts(*verb, options->hosts);
   auto* port =
       verb->add_option("--local-port", options->port, "Port on this machine (default: any that is free)")
@@ -53,7 +54,7 @@ void add_dashboard(CLI::App& root, Global& global, Verb& chosen) {
                     ->check(CLI::Range(1, 1'000'000));
   auto* output =
       verb->add_option_function<std::string>(
-              "-o,--output", [options](const std::string&) { options->format = app::Format::html; },
+              "-o,--output", [options](const std::string&) { options->format = commands::Format::html; },
               "Write the page with its data to standard output instead of serving it")
           ->option_text("html")
           ->check(CLI::IsMember({"html"}))
@@ -64,7 +65,8 @@ void add_dashboard(CLI::App& root, Global& global, Verb& chosen) {
 
 void add_kubeconfig(CLI::App& root, Global& global, Verb& chosen) {
   auto* verb = root.add_subcommand("kubeconfig", "Merge a cluster's credentials into your kubeconfig");
-  const auto options = add_verb<app::KubeconfigOptions>(*verb, global, chosen, common_of, app::kubeconfig);
+  const auto options =
+      add_verb<commands::KubeconfigOptions>(*verb, global, chosen, common_of, commands::kubeconfig);
   add_hosts(*verb, options->hosts);
   auto* output = verb->add_option("--output", options->output, "Write to this file instead of merging")
                      ->option_text("FILE");
@@ -80,24 +82,24 @@ void add_kubeconfig(CLI::App& root, Global& global, Verb& chosen) {
 void add_exec(CLI::App& root, Global& global, Verb& chosen) {
   auto* verb =
       root.add_subcommand("exec", "Run a command on hosts as root: gpuadm exec [HOST...] -- COMMAND");
-  const auto options = std::make_shared<app::ExecOptions>();
+  const auto options = std::make_shared<commands::ExecOptions>();
   add_hosts(*verb, options->hosts);
   verb->add_flag("--raw", options->raw, "Do not escape control characters");
   add_format(*verb, options->format);
   add_connection(*verb, options->common.connection);
   verb->fallthrough();
   verb->final_callback([options, &global, &chosen] {
-    chosen = [options, &global](app::Io& io) {
+    chosen = [options, &global](commands::Io& io) {
       options->common.assets = global.assets;
       options->command = global.command;
-      return app::exec(*options, io);
+      return commands::exec(*options, io);
     };
   });
 }
 
 void add_logs(CLI::App& root, Global& global, Verb& chosen) {
   auto* verb = root.add_subcommand("logs", "Show the last lines of a log on hosts");
-  const auto options = add_verb<app::LogsOptions>(*verb, global, chosen, common_of, app::logs);
+  const auto options = add_verb<commands::LogsOptions>(*verb, global, chosen, common_of, commands::logs);
   verb->add_option("WHAT", options->what,
                    "systemd unit (kubelet, containerd, ...), or kube-apiserver, kube-controller-manager, "
                    "kube-scheduler, kube-proxy, etcd")
@@ -115,14 +117,14 @@ void add_logs(CLI::App& root, Global& global, Verb& chosen) {
 
 void add_copy(CLI::App& root, Global& global, Verb& chosen) {
   auto* verb = root.add_subcommand("cp", "Copy a file to hosts: gpuadm cp FILE --to PATH [HOST...]");
-  const auto options = add_verb<app::CopyOptions>(*verb, global, chosen, common_of, app::copy);
+  const auto options = add_verb<commands::CopyOptions>(*verb, global, chosen, common_of, commands::copy);
   verb->add_option("FILE", options->file, "Local file; its mode is kept")->required()->option_text(" ");
   add_hosts(*verb, options->hosts);
   verb->add_option("--to", options->to, "Destination path; PATH/ is a directory")
       ->required()
       ->option_text("PATH");
   verb->add_flag_callback(
-      "--dry-run", [options] { options->consent = app::Consent::preview; },
+      "--dry-run", [options] { options->consent = commands::Consent::preview; },
       "Show what would change without changing anything");
   add_format(*verb, options->format);
   add_connection(*verb, options->common.connection);
@@ -139,4 +141,4 @@ void add_operate(CLI::App& root, Global& global, Verb& chosen) {
   add_copy(root, global, chosen);
 }
 
-}  // namespace cli
+}  // namespace commands

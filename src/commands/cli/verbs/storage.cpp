@@ -3,13 +3,14 @@
 #include "commands/cli/options.hpp"
 #include "commands/workloads/storage/storage.hpp"
 
-namespace cli {
+namespace commands {
 
 namespace {
 
 void add_add(CLI::App& group, Global& global, Verb& chosen) {
   auto* verb = group.add_subcommand("add", "Mount a storage on every host of the cluster");
-  const auto options = add_verb<app::StorageAddOptions>(*verb, global, chosen, common_of, app::storage_add);
+  const auto options =
+      add_verb<commands::StorageAddOptions>(*verb, global, chosen, common_of, commands::storage_add);
   verb->add_option("NAME", options->name, "Name of the storage")->required()->option_text(" ");
   verb->add_option(
           "KIND", options->kind,
@@ -40,7 +41,8 @@ void add_add(CLI::App& group, Global& global, Verb& chosen) {
 
 void add_storage_list(CLI::App& group, Global& global, Verb& chosen) {
   auto* verb = group.add_subcommand("list", "List storages with hosts, claims and space");
-  const auto options = add_verb<app::StorageListOptions>(*verb, global, chosen, common_of, app::storage_list);
+  const auto options =
+      add_verb<commands::StorageListOptions>(*verb, global, chosen, common_of, commands::storage_list);
   add_hosts(*verb, options->hosts);
   add_format(*verb, options->format);
   add_connection(*verb, options->common.connection);
@@ -49,7 +51,7 @@ void add_storage_list(CLI::App& group, Global& global, Verb& chosen) {
 void add_remove(CLI::App& group, Global& global, Verb& chosen) {
   auto* verb = group.add_subcommand("remove", "Unmount a storage on every host; its data stays");
   const auto options =
-      add_verb<app::StorageRemoveOptions>(*verb, global, chosen, common_of, app::storage_remove);
+      add_verb<commands::StorageRemoveOptions>(*verb, global, chosen, common_of, commands::storage_remove);
   verb->add_option("NAME", options->name, "Name of the storage")->required()->option_text(" ");
   add_hosts(*verb, options->hosts);
   verb->add_flag("--purge", options->purge, "Delete its claims and their files, too; asks twice");
@@ -61,7 +63,7 @@ void add_remove(CLI::App& group, Global& global, Verb& chosen) {
 void add_claim(CLI::App& group, Global& global, Verb& chosen) {
   auto* verb = group.add_subcommand("claim", "Create a volume on a storage, and a claim for pods");
   const auto options =
-      add_verb<app::StorageClaimOptions>(*verb, global, chosen, common_of, app::storage_claim);
+      add_verb<commands::StorageClaimOptions>(*verb, global, chosen, common_of, commands::storage_claim);
   verb->add_option("NAME", options->name, "Name of the claim")->required()->option_text(" ");
   verb->add_option("--on", options->storage, "Storage")->required()->option_text("STORAGE");
   verb->add_option("--size", options->size, "Size of the volume, such as 10Gi; it is not enforced")
@@ -89,4 +91,4 @@ void add_storage(CLI::App& root, Global& global, Verb& chosen) {
   add_claim(*group, global, chosen);
 }
 
-}  // namespace cli
+}  // namespace commands

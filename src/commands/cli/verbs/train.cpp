@@ -6,12 +6,12 @@
 #include <map>
 #include <memory>
 
-namespace cli {
+namespace commands {
 
 namespace {
 
-void add_output(CLI::App& verb, app::TrainForm& form, const std::map<std::string, app::TrainForm>& names,
-                const char* says) {
+void add_output(CLI::App& verb, commands::TrainForm& form,
+                const std::map<std::string, commands::TrainForm>& names, const char* says) {
   std::string text;
   for (const auto& [name, value] : names) text += (text.empty() ? "" : "|") + name;
   verb.add_option_function<std::string>(
@@ -26,7 +26,7 @@ void add_repeated(CLI::App& verb, const char* name, std::vector<std::string>& li
   verb.add_option(name, list, says)->allow_extra_args(false)->option_text(text);
 }
 
-void add_job(CLI::App& verb, app::TrainRunOptions& options) {
+void add_job(CLI::App& verb, commands::TrainRunOptions& options) {
   verb.add_option("NAME", options.name, "Name of the job; not with a manifest")->option_text(" ");
   verb.add_option(
       "TARGET", options.hosts.targets,
@@ -47,9 +47,9 @@ void add_job(CLI::App& verb, app::TrainRunOptions& options) {
       ->option_text("G");
   verb.add_flag("--pack", options.pack, "Allow several ranks on one node");
   auto* tensorflow = verb.add_flag_callback(
-      "--tf", [&options] { options.framework = app::TrainFramework::tensorflow; }, "Set TF_CONFIG");
+      "--tf", [&options] { options.framework = commands::TrainFramework::tensorflow; }, "Set TF_CONFIG");
   verb.add_flag_callback(
-          "--mpi", [&options] { options.framework = app::TrainFramework::mpi; },
+          "--mpi", [&options] { options.framework = commands::TrainFramework::mpi; },
           "Run the command on rank 0, with sshd on all ranks and a host file for mpirun")
       ->excludes(tensorflow);
   add_repeated(verb, "--storage", options.volumes, "NAME[:PATH]",
@@ -93,16 +93,16 @@ void add_start(CLI::App& verb, int& wait, bool& detach) {
   verb.add_flag("--detach", detach, "Return when all ranks run, without following their logs");
 }
 
-using RunFunction = base::Result<app::Outcome> (*)(const app::TrainRunOptions&, app::Io&);
+using RunFunction = base::Result<commands::Outcome> (*)(const commands::TrainRunOptions&, commands::Io&);
 
 /// run and check: with a command after `--`.
-std::shared_ptr<app::TrainRunOptions> add_run_verb(CLI::App& verb, RunFunction does, Global& global,
-                                                   Verb& chosen) {
-  const auto options = std::make_shared<app::TrainRunOptions>();
+std::shared_ptr<commands::TrainRunOptions> add_run_verb(CLI::App& verb, RunFunction does, Global& global,
+                                                        Verb& chosen) {
+  const auto options = std::make_shared<commands::TrainRunOptions>();
   add_job(verb, *options);
   verb.fallthrough();
   verb.final_callback([options, does, &global, &chosen] {
-    chosen = [options, does, &global](app::Io& io) {
+    chosen = [options, does, &global](commands::Io& io) {
       options->common.assets = global.assets;
       options->command = global.command;
       return does(*options, io);
@@ -111,25 +111,25 @@ std::shared_ptr<app::TrainRunOptions> add_run_verb(CLI::App& verb, RunFunction d
   return options;
 }
 
-const std::map<std::string, app::TrainForm> text_json = {{"text", app::TrainForm::text},
-                                                         {"json", app::TrainForm::json}};
+const std::map<std::string, commands::TrainForm> text_json = {{"text", commands::TrainForm::text},
+                                                              {"json", commands::TrainForm::json}};
 
 void add_run(CLI::App& group, Global& global, Verb& chosen) {
   auto* verb =
       group.add_subcommand("run", "Run a training job: gpuadm train run NAME --image IMAGE -- COMMAND");
-  const auto run = add_run_verb(*verb, app::train_run, global, chosen);
+  const auto run = add_run_verb(*verb, commands::train_run, global, chosen);
   add_start(*verb, run->wait, run->detach);
   verb->add_flag("--offline", run->offline, "With -o yaml: connect to no host");
   verb->add_flag("--all-reduce", run->all_reduce,
                  "Before, test an all-reduce between the ranks, as gpuadm train check does");
-  add_output(*verb, run->form, {{"text", app::TrainForm::text}, {"yaml", app::TrainForm::yaml}},
+  add_output(*verb, run->form, {{"text", commands::TrainForm::text}, {"yaml", commands::TrainForm::yaml}},
              "Output format; yaml: print the objects and create nothing");
   add_connection(*verb, run->common.connection);
 }
 
 void add_check(CLI::App& group, Global& global, Verb& chosen) {
   auto* verb = group.add_subcommand("check", "Check whether a training job can run now, without creating it");
-  const auto check = add_run_verb(*verb, app::train_check, global, chosen);
+  const auto check = add_run_verb(*verb, commands::train_check, global, chosen);
   check->all_reduce = true;
   verb->add_flag_callback(
       "--no-all-reduce", [check] { check->all_reduce = false; },
@@ -143,12 +143,11 @@ void add_check(CLI::App& group, Global& global, Verb& chosen) {
 }
 
 /// A command for one existing job.
-std::shared_ptr<app::TrainOptions> add_named(CLI::App& group, const char* name, const char* says,
-                                             Global& global, Verb& chosen,
-                                             base::Result<app::Outcome> (*does)(const app::TrainOptions&,
-                                                                                app::Io&)) {
+std::shared_ptr<commands::TrainOptions> add_named(
+    CLI::App& group, const char* name, const char* says, Global& global, Verb& chosen,
+    base::Result<commands::Outcome> (*does)(const commands::TrainOptions&, commands::Io&)) {
   auto* verb = group.add_subcommand(name, says);
-  const auto options = add_verb<app::TrainOptions>(*verb, global, chosen, common_of, does);
+  const auto options = add_verb<commands::TrainOptions>(*verb, global, chosen, common_of, does);
   verb->add_option("NAME", options->name, "Name of the job")->required()->option_text(" ");
   add_hosts(*verb, options->hosts);
   add_namespace(*verb, options->space, "Namespace of the job (default: default)");
@@ -166,26 +165,26 @@ void add_train(CLI::App& root, Global& global, Verb& chosen) {
   add_run(*group, global, chosen);
   add_check(*group, global, chosen);
   const auto status =
-      add_named(*group, "status", "Show the ranks of a training job", global, chosen, app::train_status);
+      add_named(*group, "status", "Show the ranks of a training job", global, chosen, commands::train_status);
   add_output(*group->get_subcommand("status"), status->form, text_json, "Output format");
   const auto logs = add_named(*group, "logs", "Show the logs of the ranks of a training job", global, chosen,
-                              app::train_logs);
+                              commands::train_logs);
   auto* verb = group->get_subcommand("logs");
   verb->add_flag("--follow", logs->follow, "Continue until the job ends");
   verb->add_option("--rank", logs->rank, "Only this rank")->check(CLI::Range(0, 10'000))->option_text("RANK");
   const auto stop = add_named(*group, "stop", "End a training job and delete its objects; volumes are kept",
-                              global, chosen, app::train_stop);
+                              global, chosen, commands::train_stop);
   group->get_subcommand("stop")->add_flag("--keep", stop->keep, "Keep its objects for gpuadm train resume");
   const auto resume =
       add_named(*group, "resume", "Start a training job that has ended again, from its checkpoints", global,
-                chosen, app::train_resume);
+                chosen, commands::train_resume);
   add_start(*group->get_subcommand("resume"), resume->wait, resume->detach);
   verb = group->add_subcommand("list", "List training jobs");
-  const auto list = add_verb<app::TrainOptions>(*verb, global, chosen, common_of, app::train_list);
+  const auto list = add_verb<commands::TrainOptions>(*verb, global, chosen, common_of, commands::train_list);
   add_hosts(*verb, list->hosts);
   add_namespace(*verb, list->space, "Only jobs of this namespace");
   add_output(*verb, list->form, text_json, "Output format");
   add_connection(*verb, list->common.connection);
 }
 
-}  // namespace cli
+}  // namespace commands

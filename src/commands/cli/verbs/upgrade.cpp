@@ -3,14 +3,15 @@
 #include "commands/cli/options.hpp"
 #include "commands/install/upgrade.hpp"
 
-namespace cli {
+namespace commands {
 
 void add_upgrade(CLI::App& root, Global& global, Verb& chosen) {
   auto* verb = root.add_subcommand(
       "upgrade",
       "Upgrade Kubernetes, or container runtime, NVIDIA Container Toolkit and driver, node by node");
-  const auto options = add_verb<app::UpgradeOptions>(
-      *verb, global, chosen, [](app::UpgradeOptions& o) -> app::Common& { return o.common; }, app::upgrade);
+  const auto options = add_verb<commands::UpgradeOptions>(
+      *verb, global, chosen, [](commands::UpgradeOptions& o) -> commands::Common& { return o.common; },
+      commands::upgrade);
   add_hosts(*verb, options->hosts);
   verb->add_option("--kubernetes-version", options->kubernetes_version,
                    "Kubernetes version, for example 1.36.4; one minor version at a time")
@@ -39,4 +40,4 @@ void add_upgrade(CLI::App& root, Global& global, Verb& chosen) {
   add_connection(*verb, options->common.connection);
 }
 
-}  // namespace cli
+}  // namespace commands

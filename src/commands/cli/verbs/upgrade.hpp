@@ -2,9 +2,9 @@
 
 #include "commands/cli/verbs/verbs.hpp"
 
-namespace cli {
+namespace commands {
 
 /// `gpuadm upgrade`.
 void add_upgrade(CLI::App& root, Global& global, Verb& chosen);
 
-}  // namespace cli
+}  // namespace commands

@@ -20,7 +20,7 @@
 #include <string>
 #include <utility>
 
-namespace cli {
+namespace commands {
 namespace {
 
 constexpr report::Severity severities[] = {report::Severity::blocker, report::Severity::warning,
@@ -66,11 +66,12 @@ class Verbs {
   /// A command that connects to hosts: its own options, then the common ones.
   template <class Options>
   std::shared_ptr<Options> hosts_verb(CLI::App* verb,
-                                      base::Result<app::Outcome> (*does)(const Options&, app::Io&)) {
+                                      base::Result<commands::Outcome> (*does)(const Options&,
+                                                                              commands::Io&)) {
     auto options = std::make_shared<Options>();
     add_hosts(*verb, options->hosts);
     add_connection(*verb, options->common.connection);
-    on(verb, [options, does, &global = global_](app::Io& io) {
+    on(verb, [options, does, &global = global_](commands::Io& io) {
       options->common.assets = global.assets;
       return does(*options, io);
     });
@@ -79,14 +80,14 @@ class Verbs {
 
   void add_init() {
     auto* verb = root_.add_subcommand("init", "Create a single-node Kubernetes cluster on a host");
-    const auto options = hosts_verb(verb, app::init);
+    const auto options = hosts_verb(verb, commands::init);
     add_bring_up(*verb, *options, global_);
   }
 
   void add_doctor() {
     auto* verb =
         root_.add_subcommand("doctor", "Check hosts and clusters, and show how to fix what is wrong");
-    const auto options = hosts_verb(verb, app::doctor);
+    const auto options = hosts_verb(verb, commands::doctor);
     options->stage.clear();  // each host's state decides
     verb->add_flag("--list", options->list, "List all checks without connecting to any host");
     add_list(*verb, "--only", options->only, "ID,...",
@@ -135,9 +136,9 @@ class Verbs {
         ->option_text("[=SECONDS]")
         ->check(CLI::Range(1, 86400));
     auto names = text_or_json;
-    names.insert({{"junit", app::Format::junit},
-                  {"html", app::Format::html},
-                  {"prometheus", app::Format::prometheus}});
+    names.insert({{"junit", commands::Format::junit},
+                  {"html", commands::Format::html},
+                  {"prometheus", commands::Format::prometheus}});
     add_format(*verb, options->format, names);
     auto* fix =
         verb->add_flag("--fix", options->fix,
@@ -150,19 +151,20 @@ class Verbs {
   void add_verify() {
     auto* verb =
         root_.add_subcommand("verify", "Test the cluster network and run computations on every GPU in pods");
-    const auto options = hosts_verb(verb, app::verify);
+    const auto options = hosts_verb(verb, commands::verify);
     add_list(*verb, "--only", options->only, "LINK,...",
              "Test only these of network, dns, driver, nvml, cdi, runtime, plugin, allocatable, scheduling, "
              "pod, compute, reload");
     verb->add_flag("--allow-none", options->allow_none, "Do not fail if no host has a GPU");
     add_format(*verb, options->format);
-    verb->add_flag_callback("--json", [options] { options->format = app::Format::json; }, "Same as -o json");
+    verb->add_flag_callback(
+        "--json", [options] { options->format = commands::Format::json; }, "Same as -o json");
   }
 
   void add_undo() {
     auto* verb = root_.add_subcommand(
         "undo", "Revert the changes of the last run, as recorded in each host's journal");
-    const auto options = hosts_verb(verb, app::undo);
+    const auto options = hosts_verb(verb, commands::undo);
     auto* run = verb->add_option("--run", options->run, "Revert only this run")->option_text("RUN");
     verb->add_flag("--all", options->all, "Revert every run in the journal")->excludes(run);
     verb->add_flag("--force", options->force, "Also restore what was changed by others since");
@@ -173,7 +175,7 @@ class Verbs {
   void add_reset() {
     auto* verb =
         root_.add_subcommand("reset", "Remove Kubernetes from hosts and restore their state before gpuadm");
-    const auto options = hosts_verb(verb, app::reset);
+    const auto options = hosts_verb(verb, commands::reset);
     verb->add_flag("--force", options->force,
                    "Also reset clusters not created by gpuadm, or with workloads that run or cannot be read, "
                    "and restore what was changed by others since");
@@ -186,7 +188,7 @@ class Verbs {
   void add_support() {
     auto* verb =
         root_.add_subcommand("support", "Collect logs, facts and findings in one archive, without secrets");
-    const auto options = hosts_verb(verb, app::support);
+    const auto options = hosts_verb(verb, commands::support);
     verb->add_option("-o,--output", options->output, "Archive to create (.tar.gz); must not exist")
         ->option_text("FILE");
     verb->add_option("--lines", options->lines, "Lines of each log (default 500)")
@@ -196,25 +198,25 @@ class Verbs {
 
   void add_facts() {
     auto* verb = root_.add_subcommand("facts", "Show hardware, software and configuration of hosts");
-    const auto options = hosts_verb(verb, app::facts);
+    const auto options = hosts_verb(verb, commands::facts);
     auto names = text_or_json;
-    names.emplace("probe", app::Format::probe);
+    names.emplace("probe", commands::Format::probe);
     add_format(*verb, options->format, names);
   }
 
   void add_playbook() {
     auto* group = add_group("playbook", "Run your own playbooks");
     auto* verb = group->add_subcommand("run", "Run a playbook");
-    const auto options = std::make_shared<app::PlaybookOptions>();
+    const auto options = std::make_shared<commands::PlaybookOptions>();
     verb->add_option("PLAYBOOK", options->playbook, "Playbook file")->required()->option_text("FILE");
     add_hosts(*verb, options->hosts);
     add_consent(*verb, options->consent, global_);
     add_reboots(*verb, options->reboots);
     add_format(*verb, options->format);
     add_connection(*verb, options->common.connection);
-    on(verb, [options, &global = global_](app::Io& io) {
+    on(verb, [options, &global = global_](commands::Io& io) {
       options->common.assets = global.assets;
-      return app::run_user_playbook(*options, io);
+      return commands::run_user_playbook(*options, io);
     });
   }
 
@@ -222,11 +224,11 @@ class Verbs {
     auto* group = add_group("runtime", "Configure the container runtime");
     auto* configure = group->add_subcommand(
         "configure", "Configure the container runtime for Kubernetes and GPUs, and nothing else");
-    const auto where = hosts_verb(configure, app::runtime_configure);
+    const auto where = hosts_verb(configure, commands::runtime_configure);
     add_consent(*configure, where->consent, global_);
     add_format(*configure, where->format);
     auto* verb = group->add_subcommand("preview", "Show the configuration that would be written");
-    const auto options = std::make_shared<app::RuntimePreviewOptions>();
+    const auto options = std::make_shared<commands::RuntimePreviewOptions>();
     verb->add_option("--engine", options->engine,
                      "Container runtime: containerd, docker or crio (default containerd)")
         ->check(CLI::IsMember({"containerd", "docker", "crio"}))
@@ -243,16 +245,16 @@ class Verbs {
         ->option_text("VERSION");
     verb->add_option("-f,--file", options->cluster, "Cluster file")->option_text("FILE");
     add_format(*verb, options->format);
-    on(verb, [options, &global = global_](app::Io& io) {
+    on(verb, [options, &global = global_](commands::Io& io) {
       options->common.assets = global.assets;
-      return app::runtime_preview(*options, io);
+      return commands::runtime_preview(*options, io);
     });
   }
 
   void add_config() {
     struct Options {
       std::filesystem::path file;
-      app::Format format = app::Format::text;
+      commands::Format format = commands::Format::text;
     };
     auto* group = add_group("config", "Create, check and convert cluster files");
     const auto options = std::make_shared<Options>();
@@ -266,34 +268,37 @@ class Verbs {
       verb->add_option("-f,--file,FILE", options->file, "Cluster file")->required()->option_text("FILE");
     };
     const auto keys = std::make_shared<std::vector<std::string>>();
-    add("explain", "Explain keys of the cluster file, with types and defaults", [options, keys](app::Io& io) {
-      return app::config_explain(*keys, options->format, io);
-    })->add_option("KEY", *keys, "Key or prefix, for example network.podCIDR or network (default: all keys)");
+    add("explain", "Explain keys of the cluster file, with types and defaults",
+        [options, keys](commands::Io& io) { return commands::config_explain(*keys, options->format, io); })
+        ->add_option("KEY", *keys,
+                     "Key or prefix, for example network.podCIDR or network (default: all keys)");
     auto* lint = add("lint", "Validate a cluster file, including feature gates and flags (alias: validate)",
-                     [options, &global = global_](app::Io& io) {
-                       return app::config_lint({.assets = global.assets, .connection = {}}, options->file,
-                                               options->format, io);
+                     [options, &global = global_](commands::Io& io) {
+                       return commands::config_lint({.assets = global.assets, .connection = {}},
+                                                    options->file, options->format, io);
                      });
     lint->alias("validate");
     add_file(lint);
     on(group->add_subcommand("schema", "Print the JSON Schema of the cluster file, for editors"),
-       [](app::Io& io) { return app::config_schema(io); });
+       [](commands::Io& io) { return commands::config_schema(io); });
     add_config_init(*group);
     auto* migrate = group->add_subcommand(
         "migrate", "Convert a cluster file of an older format; keeps comments and order");
     const auto dry_run = std::make_shared<bool>(false);
     add_file(migrate);
     migrate->add_flag("--dry-run", *dry_run, "Show the difference without writing");
-    on(migrate, [options, dry_run](app::Io& io) {
-      return app::config_migrate(options->file, *dry_run ? app::Writes::no : app::Writes::yes, io);
+    on(migrate, [options, dry_run](commands::Io& io) {
+      return commands::config_migrate(options->file, *dry_run ? commands::Writes::no : commands::Writes::yes,
+                                      io);
     });
-    add_file(add("show", "Show a cluster file with all defaults",
-                 [options](app::Io& io) { return app::config_show(options->file, options->format, io); }));
+    add_file(add("show", "Show a cluster file with all defaults", [options](commands::Io& io) {
+      return commands::config_show(options->file, options->format, io);
+    }));
   }
 
   void add_config_init(CLI::App& group) {
     auto* verb = group.add_subcommand("init", "Generate a commented cluster file from existing hosts");
-    const auto options = std::make_shared<app::ConfigInitOptions>();
+    const auto options = std::make_shared<commands::ConfigInitOptions>();
     verb->add_option("TARGET", options->hosts.targets, "[user@]host[:port] (default: this machine)");
     verb->add_option("--from", options->from, "Read a recording instead of connecting to hosts")
         ->option_text("DIR");
@@ -301,9 +306,9 @@ class Verbs {
     verb->add_option("-o,--output", options->output, "File to create; must not exist (default: print)")
         ->option_text("FILE");
     add_connection(*verb, options->common.connection);
-    on(verb, [options, &global = global_](app::Io& io) {
+    on(verb, [options, &global = global_](commands::Io& io) {
       options->common.assets = global.assets;
-      return app::config_init(*options, io);
+      return commands::config_init(*options, io);
     });
   }
 
@@ -311,61 +316,61 @@ class Verbs {
     auto* group = add_group("assets", "List, export and compare built-in playbooks, templates and data");
     const auto argument = std::make_shared<std::string>();
     const auto common = [&global = global_] {
-      return app::Common{.assets = global.assets, .connection = {}};
+      return commands::Common{.assets = global.assets, .connection = {}};
     };
     on(group->add_subcommand("list", "List all assets and their origin"),
-       [common](app::Io& io) { return app::assets_list(common(), io); });
+       [common](commands::Io& io) { return commands::assets_list(common(), io); });
     on(group->add_subcommand("diff", "Show what overrides change"),
-       [common](app::Io& io) { return app::assets_diff(common(), io); });
+       [common](commands::Io& io) { return commands::assets_diff(common(), io); });
     auto* show = group->add_subcommand("show", "Print one asset");
     show->add_option("PATH", *argument, "Path as shown by list")->required()->option_text(" ");
-    on(show, [=](app::Io& io) { return app::assets_show(common(), *argument, io); });
+    on(show, [=](commands::Io& io) { return commands::assets_show(common(), *argument, io); });
     auto* write = group->add_subcommand("export", "Write all assets to a directory");
     write->add_option("DIR", *argument, "Directory; must be empty or not exist")
         ->required()
         ->option_text(" ");
-    on(write, [=](app::Io& io) { return app::assets_export(common(), *argument, io); });
+    on(write, [=](commands::Io& io) { return commands::assets_export(common(), *argument, io); });
   }
 
   void add_explain() {
     auto* verb = root_.add_subcommand("explain", "Explain a check, or why a pod does not run");
-    const auto options = std::make_shared<app::ExplainOptions>();
+    const auto options = std::make_shared<commands::ExplainOptions>();
     verb->add_option("ID", options->ids, "Id as in `gpuadm doctor --list`, or a prefix such as gpu")
         ->option_text("...");
     auto names = text_or_json;
-    names.emplace("markdown", app::Format::markdown);
+    names.emplace("markdown", commands::Format::markdown);
     add_format(*verb, options->format, names);
     verb->fallthrough();
     verb->final_callback([verb, options, &global = global_, &chosen = chosen_] {
       if (!verb->get_subcommands().empty()) return;
       if (options->ids.empty()) throw CLI::RequiredError("ID");
-      chosen = [options, &global](app::Io& io) {
+      chosen = [options, &global](commands::Io& io) {
         options->common.assets = global.assets;
-        return app::explain(*options, io);
+        return commands::explain(*options, io);
       };
     });
     add_explain_pod(*verb);
 
     auto* version = root_.add_subcommand("version", "Show the version of gpuadm");
-    const auto format = std::make_shared<app::Format>();
+    const auto format = std::make_shared<commands::Format>();
     add_format(*version, *format);
-    on(version, [format, &global = global_](app::Io& io) {
-      return app::version({.assets = global.assets, .connection = {}}, *format, io);
+    on(version, [format, &global = global_](commands::Io& io) {
+      return commands::version({.assets = global.assets, .connection = {}}, *format, io);
     });
   }
 
   void add_explain_pod(CLI::App& explain) {
     auto* verb = explain.add_subcommand("pod", "Explain why a pod, notebook or training job does not run");
-    const auto options = std::make_shared<app::ExplainPodOptions>();
+    const auto options = std::make_shared<commands::ExplainPodOptions>();
     verb->add_option("POD", options->pod, "Name of a pod, notebook, training job or controller")
         ->required()
         ->option_text("[NAMESPACE/]NAME");
     add_hosts(*verb, options->hosts);
     add_format(*verb, options->format);
     add_connection(*verb, options->common.connection);
-    on(verb, [options, &global = global_](app::Io& io) {
+    on(verb, [options, &global = global_](commands::Io& io) {
       options->common.assets = global.assets;
-      return app::explain_pod(*options, io);
+      return commands::explain_pod(*options, io);
     });
   }
 
@@ -384,4 +389,4 @@ void add_verbs(CLI::App& root, Global& global, Verb& chosen) {
   Verbs(root, global, chosen).add_all();
 }
 
-}  // namespace cli
+}  // namespace commands

@@ -6,7 +6,7 @@
 
 #include <functional>
 
-namespace cli {
+namespace commands {
 
 /// Options of all commands, before or after the command's name.
 struct Global {
@@ -19,9 +19,9 @@ struct Global {
 };
 
 /// The selected command: called after parsing.
-using Verb = std::function<base::Result<app::Outcome>(app::Io&)>;
+using Verb = std::function<base::Result<commands::Outcome>(commands::Io&)>;
 
 /// Declares all commands with their options. Parsing sets `chosen`. Both must outlive `root`'s parsing.
 void add_verbs(CLI::App& root, Global& global, Verb& chosen);
 
-}  // namespace cli
+}  // namespace commands

@@ -16,7 +16,7 @@
 
 #include <algorithm>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -114,4 +114,4 @@ Result<Outcome> dashboard(const DashboardOptions& options, Io& io) {
   return run(options, assets, files, data, readings, *fleet, io);
 }
 
-}  // namespace app
+}  // namespace commands

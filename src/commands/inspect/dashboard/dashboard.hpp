@@ -5,7 +5,7 @@
 #include <cstdint>
 
 /// `gpuadm dashboard`: hosts, GPUs and workloads as a page.
-namespace app {
+namespace commands {
 
 struct DashboardOptions {
   Common common;
@@ -20,4 +20,4 @@ struct DashboardOptions {
 /// samples instead: Outcome::unreachable if no host answered.
 [[nodiscard]] Result<Outcome> dashboard(const DashboardOptions& options, Io& io);
 
-}  // namespace app
+}  // namespace commands

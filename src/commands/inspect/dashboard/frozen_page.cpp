@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -52,4 +52,4 @@ base::Result<std::string> frozen_page(const PageFiles& files, const std::string&
                               in_element(live), in_element(cluster), files.script));
 }
 
-}  // namespace app
+}  // namespace commands

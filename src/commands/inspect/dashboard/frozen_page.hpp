@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace app {
+namespace commands {
 
 /// The files of the page, as served.
 struct PageFiles {
@@ -17,4 +17,4 @@ struct PageFiles {
 [[nodiscard]] base::Result<std::string> frozen_page(const PageFiles& files, const std::string& live,
                                                     const std::string& cluster);
 
-}  // namespace app
+}  // namespace commands

@@ -10,7 +10,7 @@
 
 #include <algorithm>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -158,4 +158,4 @@ const std::string& PageData::cluster() {
   return cluster_;
 }
 
-}  // namespace app
+}  // namespace commands

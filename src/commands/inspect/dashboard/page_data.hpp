@@ -7,7 +7,7 @@
 
 #include <string>
 
-namespace app {
+namespace commands {
 
 /// What the page of `gpuadm dashboard` shows, as two texts of JSON: one that changes with every sample, and
 /// one that changes when something else of the cluster was read. Texts of hosts are printable and bounded in
@@ -41,4 +41,4 @@ class PageData {
   std::string live_, cluster_;  ///< live_ empty: to be made again
 };
 
-}  // namespace app
+}  // namespace commands

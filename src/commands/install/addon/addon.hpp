@@ -7,7 +7,7 @@
 #include <vector>
 
 /// `gpuadm addon`: what a cluster runs for its users and operators, from a closed catalogue.
-namespace app {
+namespace commands {
 
 struct AddonListOptions {
   Common common;
@@ -62,4 +62,4 @@ struct AddonDisableOptions {
 /// the cluster lists is deleted only if the add-on can have it and it has the labels of the add-on.
 [[nodiscard]] Result<Outcome> addon_disable(const AddonDisableOptions& options, Io& io);
 
-}  // namespace app
+}  // namespace commands

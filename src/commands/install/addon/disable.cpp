@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -113,4 +113,4 @@ Result<Outcome> addon_disable(const AddonDisableOptions& options, Io& io) {
   return Outcome::done;
 }
 
-}  // namespace app
+}  // namespace commands

@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -209,4 +209,4 @@ Result<Outcome> addon_verify(const AddonVerifyOptions& options, Io& io) {
   return Outcome::done;
 }
 
-}  // namespace app
+}  // namespace commands

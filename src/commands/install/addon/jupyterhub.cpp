@@ -11,7 +11,7 @@
 
 #include <fmt/format.h>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -106,4 +106,4 @@ Result<workload::AddonValues> jupyterhub_values(const AddonContext& context, Add
       {"hub_config", config}, {"hub_settings", settings}, {"hub_sum", base::sha256(all)}};
 }
 
-}  // namespace app
+}  // namespace commands

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -115,4 +115,4 @@ Result<bool> confirm_deletion(const Addon& addon, const OwnedObjects& owned, Con
   return false;
 }
 
-}  // namespace app
+}  // namespace commands

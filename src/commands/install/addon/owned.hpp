@@ -6,7 +6,7 @@
 #include <vector>
 
 /// Which objects of the cluster an add-on may delete: its inventory can be changed by others.
-namespace app {
+namespace commands {
 
 /// What objects of the add-on can be, by group, kind and namespace: those of its manifest, of its inventory,
 /// of its claim, and of the hub. plan_addon makes no others. Names are those of the manifest, or empty.
@@ -41,4 +41,4 @@ struct OwnedObjects {
 [[nodiscard]] Result<bool> confirm_deletion(const workload::Addon& addon, const OwnedObjects& owned,
                                             Consent consent, Io& io);
 
-}  // namespace app
+}  // namespace commands

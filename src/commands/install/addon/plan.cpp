@@ -12,7 +12,7 @@
 
 #include <algorithm>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -197,4 +197,4 @@ std::string addon_command(std::string_view verb, const AddonOptions& options) {
                      session::typed(options.hosts, options.common.connection));
 }
 
-}  // namespace app
+}  // namespace commands

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace app {
+namespace commands {
 
 /// An add-on with everything that the cluster decides.
 struct AddonPlan {
@@ -63,4 +63,4 @@ void set_volume(std::vector<base::Tree>& objects, const std::string& deployment,
 /// "gpuadm addon VERB NAME …" with the arguments that select the same cluster.
 [[nodiscard]] std::string addon_command(std::string_view verb, const AddonOptions& options);
 
-}  // namespace app
+}  // namespace commands

@@ -8,7 +8,7 @@
 
 #include <algorithm>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -68,4 +68,4 @@ Result<workload::AddonValues> prometheus_values(const AddonContext& context, Add
                                {"retention_size", fmt::format("{}B", bytes)}};
 }
 
-}  // namespace app
+}  // namespace commands

@@ -12,7 +12,7 @@
 
 #include <algorithm>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -161,4 +161,4 @@ Result<std::string> prove_addon(const Addon& addon, ReachedCluster& cluster, std
   return prove_jupyterhub(addon, cluster, patience, io);
 }
 
-}  // namespace app
+}  // namespace commands

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-namespace app {
+namespace commands {
 
 /// Waits until the pods of an add-on are ready, and reports what it waits for. Fault::remote if one cannot
 /// become ready, Fault::timeout after `patience`, both with the explanation of the pod; Fault::interrupted.
@@ -43,4 +43,4 @@ template <class Attempt>
 [[nodiscard]] Result<std::string> prove_jupyterhub(const workload::Addon& addon, ReachedCluster& cluster,
                                                    std::chrono::seconds patience, Io& io);
 
-}  // namespace app
+}  // namespace commands

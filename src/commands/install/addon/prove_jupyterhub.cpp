@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-namespace app {
+namespace commands {
 
 Result<std::string> prove_jupyterhub(const workload::Addon& addon, ReachedCluster& cluster,
                                      std::chrono::seconds patience, Io& io) {
@@ -40,4 +40,4 @@ Result<std::string> prove_jupyterhub(const workload::Addon& addon, ReachedCluste
       proof->node, gpus);
 }
 
-}  // namespace app
+}  // namespace commands

@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -87,4 +87,4 @@ Result<std::string> prove_local_path(const workload::Addon& addon, ReachedCluste
   return seen;
 }
 
-}  // namespace app
+}  // namespace commands

@@ -8,7 +8,7 @@
 #include <string>
 
 /// `gpuadm gpu`: single GPUs of hosts and of their cluster.
-namespace app {
+namespace commands {
 
 struct GpuListOptions {
   Common common;
@@ -88,4 +88,4 @@ struct GpuResetOptions {
 /// does not end.
 [[nodiscard]] Result<Outcome> gpu_reset(const GpuResetOptions& options, Io& io);
 
-}  // namespace app
+}  // namespace commands

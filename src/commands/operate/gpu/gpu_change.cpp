@@ -15,7 +15,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -172,4 +172,4 @@ Result<Outcome> gpu_change(GpuChange change, const GpuChangeOptions& options, Io
   return outcome;
 }
 
-}  // namespace app
+}  // namespace commands

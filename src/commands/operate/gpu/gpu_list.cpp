@@ -16,7 +16,7 @@
 
 #include <algorithm>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -127,4 +127,4 @@ Result<Outcome> gpu_list(const GpuListOptions& options, Io& io) {
   return report_unreached(recording, io);
 }
 
-}  // namespace app
+}  // namespace commands

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -136,4 +136,4 @@ Result<Outcome> change_gpus_of(const std::string& host, const spec::Cluster& clu
   });
 }
 
-}  // namespace app
+}  // namespace commands

@@ -11,7 +11,7 @@
 #include <string>
 
 /// Changes to the GPUs of one host of a cluster.
-namespace app {
+namespace commands {
 
 /// The cluster file, or the host as the whole cluster; `host` becomes its name there. Fault::usage if the
 /// file has no such host.
@@ -50,4 +50,4 @@ struct Changes {
                                              const std::function<void(facts::Census&)>& adjust,
                                              Consent consent, Format format, Io& io);
 
-}  // namespace app
+}  // namespace commands

@@ -14,7 +14,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -176,4 +176,4 @@ Result<Outcome> gpu_quarantine(Quarantine what, const QuarantineOptions& options
       options.consent, options.format, io);
 }
 
-}  // namespace app
+}  // namespace commands

@@ -16,7 +16,7 @@
 #include <set>
 #include <utility>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -242,4 +242,4 @@ Result<Outcome> gpu_reset(const GpuResetOptions& options, Io& io) {
       });
 }
 
-}  // namespace app
+}  // namespace commands

@@ -16,7 +16,7 @@
 #include <cstring>
 #include <fstream>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -195,4 +195,4 @@ Result<Outcome> gpu_top(const GpuTopOptions& options, Io& io) {
   return replay(options, io);
 }
 
-}  // namespace app
+}  // namespace commands

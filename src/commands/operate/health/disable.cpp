@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -50,4 +50,4 @@ Result<Outcome> health_disable(const HealthDisableOptions& options, Io& io) {
   return outcome;
 }
 
-}  // namespace app
+}  // namespace commands

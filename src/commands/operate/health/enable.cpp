@@ -16,7 +16,7 @@
 #include <algorithm>
 #include <span>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -212,4 +212,4 @@ Result<Outcome> health_enable(const HealthEnableOptions& options, Io& io) {
   return outcome;
 }
 
-}  // namespace app
+}  // namespace commands

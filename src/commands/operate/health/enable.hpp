@@ -8,7 +8,7 @@
 
 #include <string_view>
 
-namespace app {
+namespace commands {
 
 /// The unit that every host with health checks has.
 inline constexpr const char* health_timer = "gpuadm-health.timer";
@@ -29,4 +29,4 @@ inline constexpr const char* health_timer = "gpuadm-health.timer";
 [[nodiscard]] Result<HealthSettings> read_settings(const std::string& host, transport::Fleet& fleet,
                                                    const assets::Store& assets);
 
-}  // namespace app
+}  // namespace commands

@@ -11,7 +11,7 @@
 #include <vector>
 
 /// `gpuadm health`: nodes that check themselves.
-namespace app {
+namespace commands {
 
 using cluster::taint_policy_named;
 using cluster::TaintPolicy;
@@ -91,4 +91,4 @@ struct HealthServeOptions {
 /// With TLS, with a key of its own, which is made at the first start.
 [[nodiscard]] Result<Outcome> health_serve(const HealthServeOptions& options, Io& io);
 
-}  // namespace app
+}  // namespace commands

@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <map>
 
-namespace app {
+namespace commands {
 
 Result<Outcome> health_history(const HealthOptions& options, Io& io) {
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
@@ -55,4 +55,4 @@ Result<Outcome> health_history(const HealthOptions& options, Io& io) {
   return reached == cluster.hosts.size() ? Outcome::done : Outcome::failed;
 }
 
-}  // namespace app
+}  // namespace commands

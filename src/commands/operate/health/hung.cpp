@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -129,4 +129,4 @@ std::optional<HungProgram> hung_nvidia_smi(const std::filesystem::path& proc,
   return std::nullopt;
 }
 
-}  // namespace app
+}  // namespace commands

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-namespace app {
+namespace commands {
 
 /// A program that hangs in the driver and cannot be killed.
 struct HungProgram {
@@ -22,4 +22,4 @@ struct HungProgram {
 [[nodiscard]] std::optional<HungProgram> hung_nvidia_smi(const std::filesystem::path& proc,
                                                          const std::filesystem::path& program);
 
-}  // namespace app
+}  // namespace commands

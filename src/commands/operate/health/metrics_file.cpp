@@ -6,7 +6,7 @@
 
 #include <sys/stat.h>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -31,4 +31,4 @@ base::Result<std::string> read_metrics() {
   return base::read_file(metrics_file, most_metrics);
 }
 
-}  // namespace app
+}  // namespace commands

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace app {
+namespace commands {
 
 /// Writes the metrics of a run for `gpuadm health serve` and node-exporter's textfile collector. Below /run:
 /// metrics of before a boot are not served. `nvidia`, `has_log`: as in NodeMetrics. The host of the findings
@@ -15,4 +15,4 @@ namespace app {
 /// What the last run wrote.
 [[nodiscard]] base::Result<std::string> read_metrics();
 
-}  // namespace app
+}  // namespace commands

@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -104,4 +104,4 @@ Result<> withdraw(NodeApi& api, const std::map<std::string, std::string>& nodes,
   return {};
 }
 
-}  // namespace app
+}  // namespace commands

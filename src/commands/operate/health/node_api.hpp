@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace app {
+namespace commands {
 
 /// Credentials of the kubelet, which may change the status of its own node and create Events
 /// (NodeRestriction).
@@ -53,4 +53,4 @@ enum class Withdrawn { taints, everything };
 [[nodiscard]] Result<> withdraw(NodeApi& api, const std::map<std::string, std::string>& nodes,
                                 Withdrawn what);
 
-}  // namespace app
+}  // namespace commands

@@ -14,7 +14,7 @@
 #include <map>
 #include <optional>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -200,4 +200,4 @@ std::vector<cluster::GpuUser> gpu_users(const facts::Nvidia& nvidia, const std::
   return users;
 }
 
-}  // namespace app
+}  // namespace commands

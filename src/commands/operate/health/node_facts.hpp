@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace app {
+namespace commands {
 
 /// The facts of this node. What does not change by itself, such as versions of programs, is read every five
 /// minutes, and when files that decide it have changed; in between it is the text of an earlier run, which is
@@ -33,4 +33,4 @@ namespace app {
 [[nodiscard]] std::vector<cluster::GpuUser> gpu_users(const facts::Nvidia& nvidia,
                                                       const std::filesystem::path& root);
 
-}  // namespace app
+}  // namespace commands

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-namespace app {
+namespace commands {
 
 Result<bundle::Bundle> own_program() {
   std::error_code error;
@@ -43,4 +43,4 @@ Result<std::map<std::string, std::string>> nodes_by_host(const spec::Cluster& cl
   return nodes;
 }
 
-}  // namespace app
+}  // namespace commands

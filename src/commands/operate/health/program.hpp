@@ -10,7 +10,7 @@
 #include <map>
 #include <string>
 
-namespace app {
+namespace commands {
 
 /// This program as a bundle of one file, for the step that installs it. Fault::usage if its file was
 /// replaced or deleted while it runs.
@@ -21,4 +21,4 @@ namespace app {
                                                                        const facts::Census& census,
                                                                        const playbook::Library& library);
 
-}  // namespace app
+}  // namespace commands

@@ -23,7 +23,7 @@
 #include <cstdlib>
 #include <utility>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -322,4 +322,4 @@ Result<Outcome> health_run(const HealthRunOptions& options, Io& io) {
   return Outcome::done;
 }
 
-}  // namespace app
+}  // namespace commands

@@ -14,7 +14,7 @@
 #include <cerrno>
 #include <cstring>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -61,4 +61,4 @@ Result<Outcome> health_serve(const HealthServeOptions& options, Io& io) {
   return Outcome::done;
 }
 
-}  // namespace app
+}  // namespace commands

@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <map>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -90,4 +90,4 @@ Result<Outcome> health_status(const HealthOptions& options, Io& io) {
   return std::ranges::all_of(rows, is_well) ? Outcome::done : Outcome::failed;
 }
 
-}  // namespace app
+}  // namespace commands

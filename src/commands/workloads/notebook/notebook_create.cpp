@@ -11,7 +11,7 @@
 
 #include <fmt/format.h>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -134,4 +134,4 @@ Result<Outcome> notebook_create(const NotebookCreateOptions& options, Io& io) {
   return Outcome::done;
 }
 
-}  // namespace app
+}  // namespace commands

@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -231,4 +231,4 @@ Result<> check_notebook(NotebookPlan& plan, const Hosts& hosts, ReachedCluster& 
   return workload::check_fit(plan.supply, notebook.gpus, 1, workload::Placement::anywhere);
 }
 
-}  // namespace app
+}  // namespace commands

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace app {
+namespace commands {
 
 /// A notebook with everything that the cluster decides, and how its GPUs are requested.
 struct NotebookPlan {
@@ -37,4 +37,4 @@ struct NotebookPlan {
 [[nodiscard]] Result<std::optional<ClaimPlan>> claim_of_notebook(const base::Tree& claim, const Hosts& hosts,
                                                                  ReachedCluster& cluster);
 
-}  // namespace app
+}  // namespace commands

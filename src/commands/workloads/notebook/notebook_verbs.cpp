@@ -12,7 +12,7 @@
 
 #include <algorithm>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -218,4 +218,4 @@ Result<Outcome> notebook_delete(const NotebookDeleteOptions& options, Io& io) {
   return Outcome::done;
 }
 
-}  // namespace app
+}  // namespace commands

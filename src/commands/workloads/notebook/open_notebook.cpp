@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -111,4 +111,4 @@ Result<Outcome> open_notebook(ReachedCluster& cluster, const NotebookOptions& op
   return Outcome::done;
 }
 
-}  // namespace app
+}  // namespace commands

@@ -12,7 +12,7 @@
 
 #include <algorithm>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -177,4 +177,4 @@ Result<Outcome> storage_add(const StorageAddOptions& options, Io& io) {
   return outcome;
 }
 
-}  // namespace app
+}  // namespace commands

@@ -12,7 +12,7 @@
 
 #include <algorithm>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -234,4 +234,4 @@ Result<Outcome> storage_claim(const StorageClaimOptions& options, Io& io) {
   return Outcome::done;
 }
 
-}  // namespace app
+}  // namespace commands

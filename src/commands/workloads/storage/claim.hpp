@@ -7,7 +7,7 @@
 #include <vector>
 
 /// A claim on a storage of gpuadm, for `gpuadm storage claim` and for workloads that get one.
-namespace app {
+namespace commands {
 
 struct ClaimPlan {
   spec::Storage storage;
@@ -49,4 +49,4 @@ void drop_claim_folder(const ClaimPlan& plan, const ClaimFolder& folder, session
 [[nodiscard]] Result<spec::Cluster> with_known_storages(const Hosts& hosts, const spec::Cluster& cluster,
                                                         session::ClusterClient& client);
 
-}  // namespace app
+}  // namespace commands

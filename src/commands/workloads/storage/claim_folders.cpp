@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <map>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -91,4 +91,4 @@ Result<> check_claims_of_pod(const std::vector<std::string>& claims, const std::
   return {};
 }
 
-}  // namespace app
+}  // namespace commands

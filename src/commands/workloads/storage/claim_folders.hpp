@@ -6,7 +6,7 @@
 #include <vector>
 
 /// The folders of claims on hosts, before a pod mounts them.
-namespace app {
+namespace commands {
 
 /// Names of PersistentVolumeClaims that pods of these specs mount.
 [[nodiscard]] std::vector<std::string> claims_of_pod(const base::Tree& pod_spec);
@@ -26,4 +26,4 @@ namespace app {
                                            const spec::Cluster& cluster, session::ClusterClient& client,
                                            const Io& io);
 
-}  // namespace app
+}  // namespace commands

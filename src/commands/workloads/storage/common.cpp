@@ -11,7 +11,7 @@
 
 #include <utility>
 
-namespace app {
+namespace commands {
 
 using base::Fault;
 
@@ -96,4 +96,4 @@ Result<> write_cluster_file(const std::filesystem::path& file, const std::string
   return base::write_file(target, after, mode);
 }
 
-}  // namespace app
+}  // namespace commands

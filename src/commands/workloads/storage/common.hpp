@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace app {
+namespace commands {
 
 /// Renders the steps of a command from current facts.
 using PlanOf = std::function<Result<plan::Plan>(const facts::Census&)>;
@@ -63,4 +63,4 @@ struct StorageRun {
 [[nodiscard]] Result<> write_cluster_file(const std::filesystem::path& file, const std::string& before,
                                           const std::string& after);
 
-}  // namespace app
+}  // namespace commands

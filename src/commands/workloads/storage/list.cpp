@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -180,4 +180,4 @@ Result<Outcome> storage_list(const StorageListOptions& options, Io& io) {
   return whole ? Outcome::done : Outcome::failed;
 }
 
-}  // namespace app
+}  // namespace commands

@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <set>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -252,4 +252,4 @@ Result<Outcome> storage_remove(const StorageRemoveOptions& options, Io& io) {
   return outcome;
 }
 
-}  // namespace app
+}  // namespace commands

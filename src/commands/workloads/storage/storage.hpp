@@ -6,7 +6,7 @@
 #include <vector>
 
 /// `gpuadm storage`: places on hosts that pods share, and claims on them.
-namespace app {
+namespace commands {
 
 struct StorageAddOptions {
   Common common;
@@ -54,4 +54,4 @@ struct StorageClaimOptions {
 /// Makes a folder on a storage, and a PersistentVolume and a PersistentVolumeClaim for it.
 [[nodiscard]] Result<Outcome> storage_claim(const StorageClaimOptions& options, Io& io);
 
-}  // namespace app
+}  // namespace commands

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -138,4 +138,4 @@ void RankLogs::print_log(const RankState& one, std::string_view text) {
   is_stuck_ = is_stuck_ || lines.empty();
 }
 
-}  // namespace app
+}  // namespace commands

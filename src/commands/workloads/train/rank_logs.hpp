@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace app {
+namespace commands {
 
 /// Prints the logs of the ranks of a job.
 class RankLogs {
@@ -42,4 +42,4 @@ class RankLogs {
   bool is_stuck_ = false;           ///< nor anything new of one of the logs
 };
 
-}  // namespace app
+}  // namespace commands

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <array>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -139,4 +139,4 @@ int find_pattern(const std::vector<std::string>& patterns, const fs::path& relat
   return -1;
 }
 
-}  // namespace app
+}  // namespace commands

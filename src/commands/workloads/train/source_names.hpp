@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace app {
+namespace commands {
 
 /// Why a file or a folder of --src is left out by its name: "version control", "may contain secrets",
 /// "cache". Empty: it is not.
@@ -19,4 +19,4 @@ namespace app {
 [[nodiscard]] int find_pattern(const std::vector<std::string>& patterns,
                                const std::filesystem::path& relative);
 
-}  // namespace app
+}  // namespace commands

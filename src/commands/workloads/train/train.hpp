@@ -6,7 +6,7 @@
 #include <vector>
 
 /// `gpuadm train`: jobs of several ranks, as plain objects of Kubernetes.
-namespace app {
+namespace commands {
 
 enum class TrainForm { text, json, yaml };
 enum class TrainFramework { plain, tensorflow, mpi };
@@ -75,4 +75,4 @@ struct TrainOptions {
 /// Prints one line per job.
 [[nodiscard]] Result<Outcome> train_list(const TrainOptions& options, Io& io);
 
-}  // namespace app
+}  // namespace commands

@@ -10,7 +10,7 @@
 
 #include <algorithm>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -144,4 +144,4 @@ Result<std::vector<Finding>> run_all_reduce(TrainSession& opened, const TrainJob
                                      .speed = speed});
 }
 
-}  // namespace app
+}  // namespace commands

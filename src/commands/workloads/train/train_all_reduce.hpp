@@ -5,7 +5,7 @@
 #include <chrono>
 #include <vector>
 
-namespace app {
+namespace commands {
 
 /// Runs the all-reduce of train.all-reduce as a job of its own, and deletes it again, also after an error or
 /// Ctrl-C. In an image without PyTorch, pods of gpuadm-proof on the same nodes test the network and the
@@ -22,4 +22,4 @@ namespace app {
                                                                const TrainView& view,
                                                                const std::vector<std::string>& nodes, Io& io);
 
-}  // namespace app
+}  // namespace commands

@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <array>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -243,4 +243,4 @@ Result<> create_train_objects(session::ClusterClient& client, const TrainJob& jo
   return {};
 }
 
-}  // namespace app
+}  // namespace commands

@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-namespace app {
+namespace commands {
 
 /// What was read of the cluster for a job.
 struct TrainView {
@@ -65,4 +65,4 @@ struct TrainVolume {
 [[nodiscard]] Result<> delete_train_volume(const TrainVolumePlan& plan, const TrainVolume& volume,
                                            const workload::TrainJob& job, session::ClusterClient& client);
 
-}  // namespace app
+}  // namespace commands

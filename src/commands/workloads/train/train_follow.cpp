@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -172,4 +172,4 @@ Outcome report_end(const TrainState& state, TrainSession& opened, Io& io) {
   return Outcome::failed;
 }
 
-}  // namespace app
+}  // namespace commands

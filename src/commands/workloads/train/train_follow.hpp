@@ -6,7 +6,7 @@
 #include <map>
 #include <string>
 
-namespace app {
+namespace commands {
 
 /// Waits for a job, and prints the logs of its ranks.
 class TrainFollow {
@@ -55,4 +55,4 @@ class TrainFollow {
 /// outcome.
 [[nodiscard]] Outcome report_end(const workload::TrainState& state, TrainSession& opened, Io& io);
 
-}  // namespace app
+}  // namespace commands

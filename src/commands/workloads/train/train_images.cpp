@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <map>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -115,4 +115,4 @@ Result<std::vector<report::Finding>> examine_images(TrainSession& opened, const 
   return workload::examine_images({.job = job, .nodes = nodes, .read = read, .images = images, .cuda = cuda});
 }
 
-}  // namespace app
+}  // namespace commands

@@ -12,7 +12,7 @@
 
 #include <algorithm>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -293,4 +293,4 @@ Result<TrainRequest> read_train_request(const TrainRunOptions& options) {
   return request;
 }
 
-}  // namespace app
+}  // namespace commands

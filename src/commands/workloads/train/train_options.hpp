@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace app {
+namespace commands {
 
 /// A job from the command line or a manifest, and the hosts of the cluster.
 struct TrainRequest {
@@ -35,4 +35,4 @@ struct SourceFolder {
 /// Names of images in a job that are invalid, with the reason; empty: none.
 [[nodiscard]] std::string image_problem_of(const workload::TrainJob& job);
 
-}  // namespace app
+}  // namespace commands

@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -89,4 +89,4 @@ Result<std::vector<Finding>> prove_nodes(TrainSession& opened, const workload::T
   return as_all_reduce(links);
 }
 
-}  // namespace app
+}  // namespace commands

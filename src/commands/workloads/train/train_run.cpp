@@ -14,7 +14,7 @@
 #include <algorithm>
 #include <functional>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -252,4 +252,4 @@ Result<Outcome> train_resume(const TrainOptions& options, Io& io) {
                 io);
 }
 
-}  // namespace app
+}  // namespace commands

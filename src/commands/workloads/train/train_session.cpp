@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-namespace app {
+namespace commands {
 
 using base::Fault;
 using base::Tree;
@@ -99,4 +99,4 @@ std::string progress_of(const workload::TrainState& state) {
   return fmt::format("{} of {} ranks run{}", running, state.states.size(), why);
 }
 
-}  // namespace app
+}  // namespace commands

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace app {
+namespace commands {
 
 /// The connection to the cluster of one command.
 struct TrainSession {
@@ -52,4 +52,4 @@ struct TrainSession {
 /// "2 of 3 ranks run; rank 1: Unschedulable: 0/2 nodes are available"
 [[nodiscard]] std::string progress_of(const workload::TrainState& state);
 
-}  // namespace app
+}  // namespace commands

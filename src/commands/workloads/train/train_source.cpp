@@ -11,7 +11,7 @@
 #include <map>
 #include <set>
 
-namespace app {
+namespace commands {
 
 namespace {
 
@@ -145,4 +145,4 @@ Result<SourceFolder> read_source(const fs::path& folder, const std::vector<std::
   return source;
 }
 
-}  // namespace app
+}  // namespace commands
