@@ -36,7 +36,7 @@ void add_signers(CLI::App& verb, std::filesystem::path& signers) {
       ->option_text("FILE");
 }
 
-void add_create(CLI::App& group, Global& global, Verb& chosen) {
+void add_bundle_create(CLI::App& group, Global& global, Verb& chosen) {
   auto* verb = group.add_subcommand("create", "Download everything that the hosts need");
   const auto options = add_verb(
       *verb, global, chosen, [](commands::BundleCreateOptions& of) -> commands::Common& { return of.common; },
@@ -111,7 +111,7 @@ void add_bundle(CLI::App& root, Global& global, Verb& chosen) {
   auto* group = root.add_subcommand("bundle", "Create and inspect bundles for offline installation")
                     ->require_subcommand(0, 1)
                     ->fallthrough();
-  add_create(*group, global, chosen);
+  add_bundle_create(*group, global, chosen);
   add_reader(*group->add_subcommand("inspect", "Show the contents of a bundle"), chosen,
              commands::bundle_inspect);
   auto* verify = group->add_subcommand("verify", "Verify all checksums and the signature");

@@ -48,7 +48,7 @@ void add_storage_list(CLI::App& group, Global& global, Verb& chosen) {
   add_connection(*verb, options->common.connection);
 }
 
-void add_remove(CLI::App& group, Global& global, Verb& chosen) {
+void add_storage_remove(CLI::App& group, Global& global, Verb& chosen) {
   auto* verb = group.add_subcommand("remove", "Unmount a storage on every host; its data stays");
   const auto options =
       add_verb<commands::StorageRemoveOptions>(*verb, global, chosen, common_of, commands::storage_remove);
@@ -87,7 +87,7 @@ void add_storage(CLI::App& root, Global& global, Verb& chosen) {
                     ->fallthrough();
   add_add(*group, global, chosen);
   add_storage_list(*group, global, chosen);
-  add_remove(*group, global, chosen);
+  add_storage_remove(*group, global, chosen);
   add_claim(*group, global, chosen);
 }
 
