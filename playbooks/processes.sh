@@ -136,7 +136,7 @@ nvidia_smi_waiting() {
 
 # nvidia_smi_hung PROGRAM: prints the process id of an nvidia-smi that hangs in the kernel and cannot be ended: another one would also hang.
 # One that shows values in a loop waits for moments, so it is inspected twice. "unknown" after the id: without root,
-# it is unknown whether it hangs. src/app/health/hung.cpp has the same rule. Fails if none hangs.
+# it is unknown whether it hangs. src/commands/operate/health/hung.cpp has the same rule. Fails if none hangs.
 nvidia_smi_hung() {
   process_before=$(nvidia_smi_waiting "$1")
   [ -n "$process_before" ] || return 1

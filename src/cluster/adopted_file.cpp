@@ -95,7 +95,7 @@ std::string comment(std::string_view says, std::size_t indent) {
 }  // namespace
 
 std::string to_file(const Adopted& adopted) {
-  Tree tree = spec::to_tree(adopted.cluster), fallback = spec::to_tree({});
+  Tree tree = spec::to_tree(adopted.cluster), fallback = spec::to_tree(spec::Cluster());
   for (const std::string_view key : kept) fallback.erase(key);
   prune(tree, fallback);
   drop_empty(tree);

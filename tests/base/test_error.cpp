@@ -3,7 +3,7 @@
 #include "gpuadm/base/secret.hpp"
 #include "gpuadm/playbook/playbook.hpp"
 
-#include "app/bundle/needs.hpp"
+#include "commands/bundles/needs.hpp"
 
 #include <doctest/doctest.h>
 
@@ -73,10 +73,10 @@ TEST_CASE("a list of sources with an error in its second row loses nothing of th
     overrides.write("data/sources.yaml", "files:\n  - { part: " + long_text + ", url: \"" + url + "\", " +
                                              row + " }\nimages: []\n");
     const assets::Store store = assets::Store::open(overrides.folder).value();
-    app::BundleNeeds needs;
+    commands::BundleNeeds needs;
     needs.kubernetes = *base::Version::parse("1.36.2");
     needs.architecture = "amd64";
-    CHECK_FALSE(app::read_sources(store, library.catalog(), needs));
+    CHECK_FALSE(commands::read_sources(store, library.catalog(), needs));
   }
 }
 

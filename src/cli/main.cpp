@@ -1,5 +1,0 @@
-#include "gpuadm/cli/run.hpp"
-
-int main(int argc, char** argv) {
-  return cli::run(argc, argv);
-}

@@ -1,0 +1,141 @@
+#include "commands/inspect/explain_pod.hpp"
+
+#include "gpuadm/base/host_errors.hpp"
+#include "gpuadm/base/json.hpp"
+#include "gpuadm/base/shell.hpp"
+#include "gpuadm/base/text.hpp"
+#include "gpuadm/session/ask.hpp"
+#include "gpuadm/session/census.hpp"
+#include "gpuadm/session/cluster_view.hpp"
+#include "gpuadm/session/connections.hpp"
+#include "gpuadm/session/typed.hpp"
+
+#include "commands/inspect/explain_pod_command.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace commands {
+
+namespace {
+
+using base::Fault;
+
+/// Each command in the script has a shorter limit.
+constexpr std::chrono::seconds patience{180};
+
+Result<transport::Command> pod_command(const kube::PodName& name, const assets::Store& assets) {
+  transport::Command command = TRY(session::view_command(assets));
+  command.label = "read the pod";
+  command.timeout = patience;
+  command.script =
+      base::assignments({{"purpose", "pod"}, {"pod_space", name.space}, {"pod_name", name.name}}) +
+      TRY(assets.read("playbooks/read/pod.sh")) + "\n" + command.script.text();
+  return command;
+}
+
+/// The hosts that may be control-plane nodes, those of the cluster file's role first.
+std::vector<std::string> likely_planes(const spec::Cluster& cluster, const transport::Fleet& fleet) {
+  std::vector<std::string> hosts, others;
+  const std::vector<std::string> known = fleet.hosts();
+  for (const spec::Host& host : cluster.hosts)
+    if (std::ranges::find(known, host.name) != known.end())
+      (host.role == spec::Role::control_plane ? hosts : others).push_back(host.name);
+  hosts.insert(hosts.end(), others.begin(), others.end());
+  return hosts;
+}
+
+/// The view of the first control-plane node whose API server lists the pods.
+Result<kube::PodView> read_view(const spec::Cluster& cluster, const kube::PodName& name,
+                                transport::Fleet& fleet, const assets::Store& assets) {
+  std::optional<kube::PodView> silent;
+  std::vector<base::Error> errors;
+  for (const std::string& host : likely_planes(cluster, fleet)) {
+    auto exit = session::ask(host, TRY(pod_command(name, assets)), fleet);
+    if (!exit && exit.error().fault == Fault::interrupted) return std::unexpected(std::move(exit).error());
+    auto view = exit ? kube::parse_pod_view(exit->out) : std::unexpected(exit.error());
+    if (!view) {
+      errors.push_back(std::move(view).error());
+      continue;
+    }
+    if (view->uses) return std::move(*view);
+    // Sections exist only on a host with an administrator's kubeconfig.
+    if (view->cluster.ready_status && !silent) silent = std::move(*view);
+  }
+  if (silent) return std::move(*silent);
+  return std::unexpected(errors.empty() ? session::no_control_plane() : base::joined(errors));
+}
+
+/// The host of a node: by its name, or by its address in the cluster file.
+std::string host_of(const std::string& node, const facts::ClusterFacts& view, const spec::Cluster& cluster) {
+  for (const spec::Host& host : cluster.hosts)
+    if (host.name == node) return host.name;
+  if (view.nodes)
+    for (const facts::Node& one : *view.nodes)
+      if (one.name == node && !one.address.empty())
+        for (const spec::Host& host : cluster.hosts)
+          if (host.endpoint.address == one.address || host.name == one.address) return host.name;
+  // The only host of a single-node cluster is its node.
+  return cluster.hosts.size() == 1 && view.nodes && view.nodes->size() == 1 ? cluster.hosts.front().name
+                                                                            : std::string();
+}
+
+Result<facts::Facts> read_host(const std::string& host, transport::Fleet& fleet,
+                               const assets::Store& assets) {
+  const transport::Exit exit = TRY(session::ask(host, TRY(session::probe_command(assets)), fleet));
+  return session::read_probe(host, exit, base::now());
+}
+
+}  // namespace
+
+Result<kube::PodExplanation> explain_pod(const spec::Cluster& cluster, const kube::PodName& name,
+                                         transport::Fleet& fleet, const assets::Store& assets) {
+  const kube::PodView view = TRY(read_view(cluster, name, fleet, assets));
+  kube::PodExplanation explanation = TRY(kube::explain(view, name));
+  const std::string node = kube::node_to_inspect(explanation);
+  const std::string host = node.empty() ? "" : host_of(node, view.cluster, cluster);
+  if (host.empty()) return explanation;
+  // The explanation is complete without these facts, so that an unreachable host is not an error.
+  const auto facts = read_host(host, fleet, assets);
+  if (!facts && facts.error().fault == Fault::interrupted) return std::unexpected(facts.error());
+  return facts ? kube::explain(view, name, {{node, &*facts}}) : explanation;
+}
+
+std::optional<PodReason> reason_of(const spec::Cluster& cluster, const kube::PodName& name,
+                                   session::ClusterClient& client) {
+  const auto explanation = explain_pod(cluster, name, client.fleet(), client.assets());
+  if (!explanation || explanation->is_well()) return std::nullopt;
+  constexpr std::size_t longest = 1000;
+  return PodReason{base::printable(explanation->headline(), longest),
+                   base::printable(explanation->first()->fix, longest)};
+}
+
+std::string explain_command(const kube::PodName& name, const session::Hosts& hosts,
+                            const session::Connection& connection) {
+  return fmt::format("gpuadm explain pod {}/{}{}", name.space, name.name, session::typed(hosts, connection));
+}
+
+std::string with_details(const std::string& fix, const std::string& command) {
+  return fix.empty() ? command : fmt::format("{}; details: {}", fix, command);
+}
+
+Result<Outcome> explain_pod(const ExplainPodOptions& options, Io& io) {
+  const kube::PodName name = TRY(kube::parse_pod_name(options.pod));
+  const assets::Store assets = TRY(assets::Store::open(options.common.assets));
+  const spec::Cluster cluster = TRY(session::read_cluster(options.hosts, options.common.connection));
+  const auto connections = TRY(session::Connections::open(cluster, options.common.connection, io));
+  const auto fleet = connections->fleet(session::Access::read_only);
+  kube::PodExplanation explanation = TRY(explain_pod(cluster, name, *fleet, assets));
+  // Suggested commands get the arguments that select the same hosts.
+  const std::string rest = session::typed({options.hosts.file, {}}, options.common.connection);
+  for (kube::PodLink& link : explanation.links)
+    if (link.fix.starts_with("gpuadm ") && link.fix.find_first_of(",;") == std::string::npos &&
+        link.fix.find(" -f ") == std::string::npos)
+      link.fix += rest;
+  io.out(options.format == Format::json ? base::json::write(to_tree(explanation)) + "\n"
+                                        : to_text(explanation, io.out_style.width));
+  return explanation.is_well() ? Outcome::done : Outcome::failed;
+}
+
+}  // namespace commands

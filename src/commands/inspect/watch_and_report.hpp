@@ -1,0 +1,14 @@
+#pragma once
+
+#include "gpuadm/assets/assets.hpp"
+#include "gpuadm/session/watch.hpp"
+
+#include "commands/app.hpp"
+
+namespace commands {
+
+/// `gpuadm doctor --watch`. Fault::usage for options that cannot be combined with it.
+[[nodiscard]] Result<Outcome> watch_and_report(const DoctorOptions& options, const assets::Store& assets,
+                                               const session::Judge& judge, Io& io);
+
+}  // namespace commands

@@ -1,0 +1,154 @@
+#include "gpuadm/base/json.hpp"
+#include "gpuadm/base/text.hpp"
+#include "gpuadm/base/yaml.hpp"
+#include "gpuadm/report/columns.hpp"
+#include "gpuadm/report/wrap.hpp"
+#include "gpuadm/workload/addon_proof.hpp"
+#include "gpuadm/workload/objects.hpp"
+
+#include "commands/install/addon/plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace commands {
+
+namespace {
+
+using base::Tree;
+using workload::Addon;
+
+/// An add-on as the cluster has it.
+struct AddonRow {
+  const Addon* addon;
+  std::string state, why;
+  workload::AddonSettings settings;
+};
+
+std::string settings_text(const workload::AddonSettings& settings) {
+  std::vector<std::string> words;
+  for (const auto& [name, value] : settings) words.push_back(base::printable(name + "=" + value, 100));
+  return base::join(words, " ");
+}
+
+AddonRow row_of(const Addon& addon, const std::vector<Tree>& objects) {
+  AddonRow row{&addon, addon.by_hand.empty() ? "not enabled" : "not installed by gpuadm", {}, {}};
+  std::vector<Tree> own;
+  bool enabled = false;
+  for (const Tree& object : objects) {
+    const std::string kind = text_of(object, "kind");
+    if (kind == "StorageClass" && addon.name == "local-path" && row.state == "not enabled" &&
+        text_at(object, {"metadata", "name"}) == "local-path")
+      row.state = "enabled with its storage";
+    if (!workload::is_of_addon(object, addon)) continue;
+    own.push_back(object);
+    if (kind != "ConfigMap" || text_at(object, {"metadata", "name"}) != workload::inventory_name) continue;
+    enabled = true;
+    const auto inventory = workload::read_inventory(object);
+    if (inventory)
+      row.settings = inventory->settings;
+    else
+      row.why = inventory.error().what;
+  }
+  if (!enabled) return row;
+  const workload::AddonState state = workload::read_addon_state(own);
+  row.state = state.ready ? "ready" : "not ready";
+  if (!state.ready && row.why.empty()) row.why = state.line + (state.why.empty() ? "" : ": " + state.why);
+  return row;
+}
+
+std::string to_text(const std::vector<AddonRow>& rows, std::size_t width) {
+  std::vector<std::vector<std::string>> lines = {{"NAME", "STATE", "SETTINGS", "WHAT IT IS"}};
+  for (const AddonRow& row : rows)
+    lines.push_back({std::string(row.addon->name), row.state + (row.why.empty() ? "" : ": " + row.why),
+                     settings_text(row.settings), std::string(row.addon->says)});
+  return report::columns(std::move(lines), width, {3});
+}
+
+Tree addon_rows_tree(const std::vector<AddonRow>& rows) {
+  Tree list = Tree::list();
+  for (const AddonRow& row : rows) {
+    Tree settings = Tree::map();
+    for (const auto& [name, value] : row.settings) settings.set(name, value);
+    list.push(Tree::map_of({{"name", row.addon->name},
+                            {"state", row.state},
+                            {"why", row.why},
+                            {"settings", std::move(settings)}}));
+  }
+  return Tree::map_of(
+      {{"apiVersion", "gpuadm/v1alpha1"}, {"kind", "AddonList"}, {"addons", std::move(list)}});
+}
+
+Tree shown_tree(const Addon& addon, const std::vector<std::string>& images) {
+  Tree settings = Tree::list();
+  for (const workload::AddonSetting& setting : addon.settings)
+    settings.push(Tree::map_of({{"name", setting.name},
+                                {"value", setting.value},
+                                {"required", setting.required},
+                                {"says", setting.says}}));
+  return Tree::map_of({{"name", addon.name},
+                       {"says", addon.says},
+                       {"namespace", addon.space},
+                       {"settings", std::move(settings)},
+                       {"images", Tree::list_of(images)},
+                       {"proof", addon.proof},
+                       {"data", addon.data},
+                       {"byHand", addon.by_hand}});
+}
+
+std::string shown_text(const Addon& addon, const std::vector<std::string>& images, std::size_t width) {
+  constexpr std::size_t margin = 12;
+  std::string text = fmt::format("{}: {}\n", addon.name, addon.says);
+  const auto add = [&](std::string_view title, std::string_view says) {
+    if (!says.empty()) text += fmt::format("  {:<10}{}\n", title, report::wrapped(says, margin, width));
+  };
+  add("", addon.by_hand);
+  add("namespace", addon.space);
+  for (const workload::AddonSetting& setting : addon.settings)
+    add("setting", fmt::format("--set {}={}: {}{}", setting.name, setting.value, setting.says,
+                               setting.required ? " (required)" : ""));
+  for (const std::string& image : images) add("image", image);
+  add("proof", addon.proof);
+  add("data", addon.data.empty() ? "" : fmt::format("{}; disable keeps it", addon.data));
+  return text;
+}
+
+}  // namespace
+
+Result<Outcome> addon_list(const AddonListOptions& options, Io& io) {
+  const auto cluster =
+      TRY(ReachedCluster::open(options.hosts, options.common, session::Access::read_only, io));
+  session::ClusterClient& client = cluster->client();
+  auto objects = TRY(client.get({.kinds = {"configmaps", "deployments.apps", "daemonsets.apps", "pods"},
+                                 .space = {},
+                                 .selector = workload::selector_of(workload::addon_kind)}));
+  for (Tree& object :
+       TRY(client.get({.kinds = {"storageclasses"},
+                       .space = {},
+                       .selector = fmt::format("{}={}", workload::managed_by_label, workload::managed_by)})))
+    objects.push_back(std::move(object));
+  std::vector<AddonRow> rows;
+  for (const Addon& addon : workload::addons()) rows.push_back(row_of(addon, objects));
+  if (options.format == Format::json)
+    io.out(base::json::write(addon_rows_tree(rows)) + "\n");
+  else
+    io.out(to_text(rows, io.out_style.width));
+  const bool bad = std::ranges::any_of(rows, [](const AddonRow& row) { return row.state == "not ready"; });
+  return bad ? Outcome::failed : Outcome::done;
+}
+
+Result<Outcome> addon_show(const AddonShowOptions& options, Io& io) {
+  const Addon* addon = TRY(workload::find_addon(options.name));
+  const assets::Store assets = TRY(assets::Store::open(options.common.assets));
+  const auto known = TRY(images_of_addon(*addon, TRY(read_catalog(assets))));
+  std::vector<std::string> images;
+  for (const std::string_view key : addon->images) images.push_back(known.at(std::string(key)));
+  if (options.format == Format::json)
+    io.out(base::json::write(shown_tree(*addon, images)) + "\n");
+  else
+    io.out(shown_text(*addon, images, io.out_style.width));
+  return Outcome::done;
+}
+
+}  // namespace commands

@@ -1,0 +1,30 @@
+#pragma once
+
+#include "commands/app.hpp"
+
+#include <string>
+
+/// `gpuadm upgrade`: a newer Kubernetes on every node of a cluster, or newer components below it.
+namespace commands {
+
+struct UpgradeOptions {
+  Common common;
+  Hosts hosts;
+  std::string
+      kubernetes_version;  ///< empty: the bundle's, otherwise the cluster file's, otherwise the catalog's
+  std::filesystem::path bundle, bundle_signers;  ///< as for init
+  int max_unavailable = 1;                       ///< workers that are upgraded at the same time
+  int drain_timeout = 300;                       ///< seconds for the pods of a node to end
+  /// "newest", or the beginning of the version; for a driver its branch. All empty: Kubernetes is upgraded.
+  std::string runtime, toolkit, driver;
+  Consent consent = Consent::ask;
+  Rebooting reboots = Rebooting::done;
+  Waiting waiting = Waiting::until_it_works;
+  Format format = Format::text;
+};
+/// Upgrades control-plane nodes one at a time, then workers: drained, upgraded, Ready, and uncordoned.
+/// Outcome::blocked, with nothing changed, if the cluster cannot be upgraded to that version. Continues an
+/// interrupted upgrade.
+[[nodiscard]] Result<Outcome> upgrade(const UpgradeOptions& options, Io& io);
+
+}  // namespace commands

@@ -1,0 +1,130 @@
+#include "gpuadm/base/json.hpp"
+#include "gpuadm/base/text.hpp"
+#include "gpuadm/cluster/gpu_rows.hpp"
+#include "gpuadm/facts/control_plane.hpp"
+#include "gpuadm/report/columns.hpp"
+#include "gpuadm/report/refusal.hpp"
+#include "gpuadm/session/cluster_view.hpp"
+#include "gpuadm/session/connections.hpp"
+#include "gpuadm/session/findings.hpp"
+#include "gpuadm/session/recording.hpp"
+
+#include "commands/install/identity.hpp"
+#include "commands/operate/gpu/gpu.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace commands {
+
+namespace {
+
+/// Surveys hosts, and their cluster if one of them is a control-plane node.
+Result<session::Recording> survey_hosts(const GpuListOptions& options, const assets::Store& assets, Io& io) {
+  session::Recording recording{TRY(session::read_cluster(options.hosts, options.common.connection)), {}, {}};
+  const auto connections = TRY(session::Connections::open(recording.cluster, options.common.connection, io));
+  const auto fleet = connections->fleet(session::Access::read_only);
+  recording.survey = TRY(
+      session::take_census(*fleet, assets, session::Afterwards::keep_connection, session::Texts::dropped));
+  recording.cluster =
+      known_settings(recording.cluster, options.hosts.file, recording.survey, *fleet, assets, io);
+  const bool some = std::ranges::any_of(recording.cluster.hosts, [&](const spec::Host& host) {
+    return facts::is_control_plane(recording.survey.census, host.name);
+  });
+  if (some)
+    recording.view = TRY(session::view_cluster(recording.cluster, recording.survey.census, *fleet, assets));
+  return recording;
+}
+
+Result<std::vector<report::Finding>> findings_of(const session::Recording& recording,
+                                                 const assets::Store& assets,
+                                                 const std::optional<facts::ClusterFacts>& view) {
+  const auto data = TRY(checks::read_data([&](std::string_view path) { return assets.read(path); }));
+  auto findings = checks::examine(recording.cluster, {}, recording.survey.census, *data, checks::Stage::node);
+  if (view)
+    std::ranges::move(checks::examine_cluster(recording.cluster, recording.survey.census, *view, *data),
+                      std::back_inserter(findings));
+  return findings;
+}
+
+std::string pods_of(const cluster::GpuRow& row) {
+  return row.holders.empty() ? "nobody" : base::join(row.holders, ", ");
+}
+
+std::string allocatable_of(const cluster::GpuRow& row) {
+  if (row.allocatable == true) return "yes";
+  return (row.allocatable ? "no: " : "unknown: ") + row.why;
+}
+
+std::vector<std::string> cells_of(const cluster::GpuRow& row) {
+  std::vector<std::string> cells = {row.host,    row.slot,   row.model,    row.uuid,           row.driver,
+                                    row.sharing, row.health, pods_of(row), allocatable_of(row)};
+  for (std::string& cell : cells) cell = base::printable(cell, 200);
+  return cells;
+}
+
+/// A narrow terminal omits columns that identify a GPU a second time or are the same for its host, then
+/// truncates. -o json is complete.
+std::string to_text(const cluster::GpuTable& table, const report::Style& style) {
+  std::vector<std::vector<std::string>> lines = {
+      {"NODE", "PCI SLOT", "MODEL", "UUID", "DRIVER", "SHARING", "HEALTH", "HELD BY", "ALLOCATABLE"}};
+  for (const cluster::GpuRow& row : table.rows) lines.push_back(cells_of(row));
+  for (const std::string_view head : {"UUID", "DRIVER"}) {
+    const std::string whole = report::columns(lines);
+    if (style.width == 0 ||
+        std::ranges::all_of(base::lines(whole), [&](auto line) { return line.size() <= style.width; }))
+      break;
+    const auto place = std::ranges::find(lines.front(), head) - lines.front().begin();
+    for (std::vector<std::string>& line : lines) line.erase(line.begin() + place);
+  }
+  const std::size_t last = lines.front().size() - 1;
+  return report::columns(std::move(lines), style.width, {last - 1, last, 2});
+}
+
+/// Different counts of a host are the diagnosis.
+std::string differences(const cluster::GpuTable& table) {
+  std::string text;
+  for (const cluster::GpuCounts& c : table.counts) {
+    const auto driver = static_cast<long long>(c.driver);
+    if (c.pci == c.driver && c.allocatable.value_or(driver) == driver) continue;
+    text += fmt::format("{}: {} on the PCI bus, {} by the driver", base::printable(c.host), c.pci, c.driver);
+    text += c.allocatable ? fmt::format(", {} allocatable\n", *c.allocatable) : "\n";
+  }
+  return text;
+}
+
+Outcome report_unreached(const session::Recording& recording, Io& io) {
+  Outcome outcome = Outcome::done;
+  for (const auto& [host, facts] : recording.survey.census) {
+    if (facts) continue;
+    io.err(report::to_text(facts.error(), io.err_style));
+    outcome = Outcome::unreachable;
+  }
+  return outcome;
+}
+
+}  // namespace
+
+Result<Outcome> gpu_list(const GpuListOptions& options, Io& io) {
+  if (!options.from.empty() && (!options.hosts.targets.empty() || !options.hosts.file.empty()))
+    return base::fail(base::Fault::usage, "--from cannot be combined with hosts or files");
+  const assets::Store assets = TRY(assets::Store::open(options.common.assets));
+  const session::Recording recording =
+      TRY(options.from.empty() ? survey_hosts(options, assets, io) : session::load_recording(options.from));
+  std::optional<facts::ClusterFacts> view;
+  if (recording.view) view = TRY(facts::parse_cluster(*recording.view));
+  const auto findings = TRY(findings_of(recording, assets, view));
+  const cluster::GpuTable table =
+      cluster::gpu_table(recording.cluster, recording.survey.census, view, findings);
+  if (options.format == Format::json)
+    io.out(base::json::write(cluster::to_tree(table)) + "\n");
+  else if (!table.rows.empty())
+    io.out(to_text(table, io.out_style) + differences(table));
+  else if (std::ranges::any_of(recording.survey.census,
+                               [](const auto& host) { return host.second.has_value(); }))
+    io.out("no NVIDIA GPU was found\n");
+  return report_unreached(recording, io);
+}
+
+}  // namespace commands

@@ -1,0 +1,53 @@
+#include "gpuadm/base/text.hpp"
+#include "gpuadm/session/cluster_client.hpp"
+#include "gpuadm/session/connections.hpp"
+#include "gpuadm/session/run_playbook.hpp"
+#include "gpuadm/session/typed.hpp"
+
+#include "commands/operate/health/node_api.hpp"
+#include "commands/operate/health/program.hpp"
+
+#include <fmt/format.h>
+
+namespace commands {
+
+namespace {
+
+/// Conditions and taints are removed last: a service that runs would set them again.
+Result<> withdraw_all(const HealthDisableOptions& options, const spec::Cluster& cluster,
+                      const std::map<std::string, std::string>& nodes, const session::Session& session,
+                      const assets::Store& assets) {
+  auto done = [&]() -> Result<> {
+    const auto client = TRY(session::ClusterClient::open(cluster, *session.fleet, assets));
+    NodeApi api(client.host(), {}, *session.fleet, assets);
+    return withdraw(api, nodes, Withdrawn::everything);
+  }();
+  if (done || done.error().fault == base::Fault::interrupted) return done;
+  std::vector<std::string> names;
+  for (const auto& [host, node] : nodes) names.push_back(node);
+  return base::fail(done.error().fault,
+                    fmt::format("the timers are removed, but not the conditions and taints of {}: {}",
+                                base::join(names, ", "), done.error().what),
+                    "when the API server answers, run gpuadm health disable" +
+                        session::typed(options.hosts, options.common.connection) + " again");
+}
+
+}  // namespace
+
+Result<Outcome> health_disable(const HealthDisableOptions& options, Io& io) {
+  const assets::Store assets = TRY(assets::Store::open(options.common.assets));
+  const spec::Cluster cluster = TRY(session::read_cluster(options.hosts, options.common.connection));
+  const auto library = TRY(playbook::Library::load(assets, "health-disable"));
+  const session::Session session =
+      TRY(session::Session::open(cluster, options.common.connection, options.consent, io));
+  const session::Survey survey = TRY(session.survey_all(assets));
+  const auto nodes = TRY(nodes_by_host(cluster, survey.census, library));
+  session::PlaybookRun run{.cluster = cluster, .assets = assets, .library = library};
+  run.consent = options.consent;
+  const Outcome outcome = TRY(session::run_and_report(run, survey, session, options.format, io));
+  if (outcome != Outcome::done || options.consent == Consent::preview) return outcome;
+  TRY(withdraw_all(options, cluster, nodes, session, assets));
+  return outcome;
+}
+
+}  // namespace commands

@@ -1,0 +1,56 @@
+#pragma once
+
+#include "gpuadm/assets/assets.hpp"
+#include "gpuadm/base/shell.hpp"
+#include "gpuadm/transport/fleet.hpp"
+
+#include "commands/operate/health/health.hpp"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace commands {
+
+/// Credentials of the kubelet, which may change the status of its own node and create Events
+/// (NodeRestriction).
+inline constexpr const char* kubelet_conf = "/etc/kubernetes/kubelet.conf";
+
+/// Node objects, through kubectl on one host. Fleet and assets must outlive it.
+class NodeApi {
+ public:
+  /// `config`: the kubeconfig on the host; empty: the administrator's.
+  NodeApi(std::string host, std::string config, transport::Fleet& fleet, const assets::Store& assets)
+      : host_(std::move(host)), config_(std::move(config)), fleet_(&fleet), assets_(&assets) {}
+
+  /// Names the node's object: "/api/v1/nodes/NAME".
+  [[nodiscard]] Result<base::Tree> read(const std::string& node);
+  /// Puts conditions into the node's status, or removes ours. Reads and writes again where another client
+  /// has changed the object in between.
+  [[nodiscard]] Result<> set_conditions(const std::string& node,
+                                        const std::vector<cluster::HealthCondition>& conditions,
+                                        const std::string& heartbeat);
+  /// Whether the API server refuses what was sent, so that sending it again is of no use.
+  [[nodiscard]] static bool is_refused(const base::Error& error);
+  [[nodiscard]] Result<> send(const cluster::HealthEvent& event, const std::string& node);
+  [[nodiscard]] Result<std::vector<cluster::NodeHealth>> nodes();
+  enum class Taint { add, remove };
+  [[nodiscard]] Result<> taint(const std::string& node, Taint what);
+
+ private:
+  [[nodiscard]] Result<std::string> call(const std::string& action, base::Variables given);
+  std::string host_, config_;
+  transport::Fleet* fleet_;
+  const assets::Store* assets_;
+};
+
+/// "2026-08-22T10:00:00Z", as the API server writes times.
+[[nodiscard]] std::string api_time(base::Time time);
+
+/// Removes conditions and taints from these nodes, which are the values of `nodes_by_host`, through their
+/// control plane. A node that does not exist any more has none.
+enum class Withdrawn { taints, everything };
+[[nodiscard]] Result<> withdraw(NodeApi& api, const std::map<std::string, std::string>& nodes,
+                                Withdrawn what);
+
+}  // namespace commands

@@ -1,0 +1,64 @@
+#include "gpuadm/base/network.hpp"
+#include "gpuadm/base/text.hpp"
+#include "gpuadm/serve/text_server.hpp"
+
+#include "commands/operate/health/health.hpp"
+#include "commands/operate/health/metrics_file.hpp"
+
+#include <fmt/format.h>
+
+#include <grp.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace commands {
+
+namespace {
+
+using base::Fault;
+
+constexpr const char *key_file = "/var/lib/gpuadm/health/tls.key",
+                     *certificate_file = "/var/lib/gpuadm/health/tls.crt";
+constexpr id_t nobody = 65534;
+
+Result<serve::Endpoint> endpoint_of(const HealthServeOptions& options) {
+  const auto port = static_cast<std::uint16_t>(options.port);
+  if (options.listen != MetricsPlace::node) return serve::Endpoint{"127.0.0.1", port, {}, {}};
+  const auto address = base::Cidr::parse(options.address);
+  if (!address || options.address.contains('/'))
+    return base::fail(Fault::usage, fmt::format("invalid address: {}", base::printable(options.address, 80)),
+                      "use the node's address in kubectl get nodes -o wide");
+  if (!base::is_dns_name(options.node))
+    return base::fail(Fault::usage, fmt::format("invalid node name: {}", base::printable(options.node, 80)),
+                      "use the name in kubectl get nodes");
+  return serve::Endpoint{options.address, port, certificate_file, key_file};
+}
+
+/// The port is open and the key is read: what clients send is read without any right.
+Result<> become_nobody() {
+  if (::geteuid() != 0) return {};
+  if (::setgroups(0, nullptr) == 0 && ::setresgid(nobody, nobody, nobody) == 0 &&
+      ::setresuid(nobody, nobody, nobody) == 0 && ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0 &&
+      ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && ::setuid(0) != 0)
+    return {};
+  return base::fail(Fault::usage, fmt::format("cannot become the user nobody: {}", std::strerror(errno)),
+                    "start it as another user than root");
+}
+
+}  // namespace
+
+Result<Outcome> health_serve(const HealthServeOptions& options, Io& io) {
+  const serve::Endpoint endpoint = TRY(endpoint_of(options));
+  if (!endpoint.key.empty()) TRY(serve::ensure_certificate(endpoint, options.node));
+  serve::TextServer server = TRY(serve::TextServer::open(endpoint));
+  TRY(become_nobody());
+  io.out(fmt::format("serving {}://{}:{}/metrics\n", endpoint.key.empty() ? "http" : "https",
+                     base::in_brackets(endpoint.address), endpoint.port));
+  TRY(server.serve("/metrics", read_metrics));
+  return Outcome::done;
+}
+
+}  // namespace commands

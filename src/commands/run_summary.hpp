@@ -1,0 +1,31 @@
+#pragma once
+
+#include "gpuadm/facts/facts.hpp"
+#include "gpuadm/spec/cluster.hpp"
+
+#include "commands/app.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace commands {
+
+/// A cluster after a run that created or extended it.
+struct RunSummary {
+  const spec::Cluster& cluster;
+  const facts::Census& census;       ///< from before the run
+  std::filesystem::path kubeconfig;  ///< for kubectl on this machine; empty: none was written
+  std::string typed;                 ///< arguments that select its hosts: typed()
+  bool waited_for = false;           ///< whether the run waited for the cluster
+  std::optional<base::Version> kubernetes;
+};
+
+/// The state of the cluster, and the next commands: at most nine lines.
+[[nodiscard]] std::string to_text(const RunSummary& summary);
+
+/// The result of a complete reset or undo: "gpu1 is restored to its state before gpuadm changed it".
+[[nodiscard]] std::string restored(const std::vector<std::string>& hosts, std::string_view before);
+
+}  // namespace commands

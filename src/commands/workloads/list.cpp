@@ -1,0 +1,53 @@
+#include "gpuadm/base/json.hpp"
+#include "gpuadm/base/text.hpp"
+#include "gpuadm/report/columns.hpp"
+#include "gpuadm/workload/objects.hpp"
+#include "gpuadm/workload/state.hpp"
+
+#include "commands/workloads/reach.hpp"
+
+#include <fmt/format.h>
+
+namespace commands {
+
+namespace {
+
+using workload::WorkloadRow;
+
+std::string to_text(const std::vector<WorkloadRow>& rows, std::size_t width) {
+  std::vector<std::vector<std::string>> lines = {
+      {"KIND", "NAMESPACE", "NAME", "GPUS", "NODE", "AGE", "STATE"}};
+  const base::Time now = base::now();
+  for (const WorkloadRow& row : rows)
+    lines.push_back({row.kind, row.space, row.name, row.gpus, row.node, workload::age_of(row, now),
+                     row.state + (row.why.empty() ? "" : ": " + row.why)});
+  const std::size_t last = lines.front().size() - 1;
+  return report::columns(std::move(lines), width, {last});
+}
+
+}  // namespace
+
+Result<Outcome> workload_list(const WorkloadListOptions& options, Io& io) {
+  if (!options.space.empty()) TRY(workload::check_namespace(options.space));
+  const auto cluster =
+      TRY(ReachedCluster::open(options.hosts, options.common, session::Access::read_only, io));
+  const auto objects = TRY(cluster->client().get({.kinds = workload::workload_kinds(),
+                                                  .space = options.space,
+                                                  .selector = workload::selector_of(options.kind)}));
+  std::vector<WorkloadRow> rows = workload::workload_rows(objects);
+  if (options.kind.empty()) {
+    const facts::ClusterFacts view = TRY(cluster->client().read_nodes_and_pods());
+    for (WorkloadRow& row : workload::other_gpu_rows(view, objects))
+      if (options.space.empty() || row.space == options.space) rows.push_back(std::move(row));
+  }
+  if (options.format == Format::json)
+    io.out(base::json::write(workload::to_tree(rows)) + "\n");
+  else if (rows.empty())
+    io.err(fmt::format("there are no {}{}\n", options.kind.empty() ? "workloads" : options.kind + "s",
+                       options.space.empty() ? "" : " in the namespace " + options.space));
+  else
+    io.out(to_text(rows, io.out_style.width));
+  return Outcome::done;
+}
+
+}  // namespace commands

@@ -1,0 +1,87 @@
+#include "commands/workloads/reach.hpp"
+
+#include "gpuadm/base/text.hpp"
+#include "gpuadm/session/typed.hpp"
+#include "gpuadm/workload/objects.hpp"
+#include "gpuadm/workload/state.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace commands {
+
+using base::Fault;
+using base::Tree;
+
+Result<std::unique_ptr<ReachedCluster>> ReachedCluster::open(const Hosts& hosts, const Common& common,
+                                                             session::Access access, Io& io) {
+  assets::Store store = TRY(assets::Store::open(common.assets));
+  std::unique_ptr<ReachedCluster> reached(new ReachedCluster(std::move(store)));
+  reached->cluster_ = TRY(session::read_cluster(hosts, common.connection));
+  reached->connections_ = TRY(session::Connections::open(reached->cluster_, common.connection, io));
+  reached->fleet_ = reached->connections_->fleet(access);
+  reached->client_.emplace(
+      TRY(session::ClusterClient::open(reached->cluster_, *reached->fleet_, reached->assets_)));
+  return reached;
+}
+
+const spec::Host& ReachedCluster::host() const {
+  return *std::ranges::find(cluster_.hosts, client_->host(), &spec::Host::name);
+}
+
+Result<> ReachedCluster::pause(std::chrono::milliseconds time) {
+  (void)fleet_->next_until(base::Clock::now() + time);
+  if (fleet_->interrupted()) return base::fail(Fault::interrupted, "interrupted");
+  return {};
+}
+
+Result<std::vector<Tree>> find_notebook(ReachedCluster& cluster, const NotebookOptions& options) {
+  TRY(workload::check_name("notebook", options.name));
+  TRY(workload::check_namespace(options.space));
+  const std::vector<std::string> kinds = {"deployments.apps", "pods", "services", "persistentvolumeclaims"};
+  auto objects =
+      TRY(cluster.client().get({.kinds = kinds,
+                                .space = options.space,
+                                .selector = workload::selector_of(workload::notebook_kind, options.name)}));
+  if (!objects.empty()) return objects;
+  std::vector<std::string> names;
+  for (const workload::WorkloadRow& row : workload::workload_rows(
+           TRY(cluster.client().get({.kinds = {"deployments.apps"},
+                                     .space = options.space,
+                                     .selector = workload::selector_of(workload::notebook_kind)}))))
+    names.push_back(row.name);
+  const auto near = base::nearest(options.name, names);
+  return base::fail(Fault::usage,
+                    fmt::format("there is no notebook {} in the namespace {}", options.name, options.space),
+                    near            ? fmt::format("did you mean {}?", *near)
+                    : names.empty() ? "gpuadm workload list"
+                                    : "notebooks there: " + base::printable(base::join(names, ", "), 300));
+}
+
+Result<> remove_notebook(ReachedCluster& cluster, const std::string& space, const std::string& selector,
+                         workload::GpuClaims claims, workload::OwnVolume volume) {
+  for (const auto& kinds : workload::notebook_kinds(claims, volume))
+    TRY(cluster.client().remove(space, kinds, selector));
+  return {};
+}
+
+void report_deletion(const std::string& what, const Io& io) {
+  if (io.err_style.verbosity != report::Verbosity::quiet)
+    io.err(fmt::format("deleting the objects of {} (at most {})\n", what,
+                       base::human_seconds(static_cast<double>(session::end_of_pods.count()))));
+}
+
+const Tree* object_of(const std::vector<Tree>& objects, std::string_view kind) {
+  for (const Tree& object : objects)
+    if (const Tree* found = object.find("kind"); found && found->text() == kind) return &object;
+  return nullptr;
+}
+
+std::string notebook_command(std::string_view verb, const std::string& name, const std::string& space,
+                             const Hosts& hosts, const Connection& connection) {
+  return fmt::format("gpuadm notebook {} {}{}{}", verb, name, session::typed(hosts, connection),
+                     space == "default" ? "" : " -n " + space);
+}
+
+}  // namespace commands

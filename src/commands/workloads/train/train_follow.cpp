@@ -1,0 +1,175 @@
+#include "commands/workloads/train/train_follow.hpp"
+
+#include "gpuadm/base/text.hpp"
+
+#include "commands/inspect/explain_pod.hpp"
+#include "commands/workloads/read_failures.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace commands {
+
+namespace {
+
+using base::Fault;
+using workload::RankState;
+using workload::TrainState;
+
+constexpr std::chrono::seconds interval{1}, lost_after{30};
+
+bool runs(const TrainState& state) {
+  return std::ranges::any_of(state.states,
+                             [](const RankState& one) { return one.phase == RankState::Phase::running; });
+}
+
+}  // namespace
+
+Result<TrainState> TrainFollow::read() {
+  return read_train_state(client_, space_, name_);
+}
+
+Result<> TrainFollow::sleep() {
+  (void)client_.fleet().next_until(base::Clock::now() + interval);
+  if (client_.fleet().interrupted()) return base::fail(Fault::interrupted, "interrupted");
+  return {};
+}
+
+Result<TrainState> TrainFollow::wait_for_start(std::chrono::seconds limit) {
+  const auto deadline = base::Clock::now() + limit;
+  ReadFailures failures(io_);
+  std::string shown;
+  while (true) {
+    auto answer = read();
+    if (!answer) {
+      TRY(failures.tolerate(answer.error()));
+      if (base::Clock::now() >= deadline) return answer;
+      TRY(sleep());
+      continue;
+    }
+    failures.reset();
+    const TrainState& state = *answer;
+    // A short job may have ended before all of its ranks were seen running.
+    if (state.all_started() || state.has_ended()) return answer;
+    const std::string progress = progress_of(state);
+    if (progress != shown && io_.err_style.verbosity != report::Verbosity::quiet)
+      io_.err(fmt::format("waiting for train/{} (at most {}s): {}\n", name_, limit.count(), progress));
+    shown = progress;
+    const auto hopeless = std::ranges::find_if(state.states, &RankState::hopeless);
+    if (hopeless != state.states.end()) {
+      const auto reason = reason_of(hosts_, {space_, hopeless->pod}, client_);
+      return base::fail(Fault::blocked,
+                        fmt::format("rank {} of train/{} cannot start: {}", hopeless->rank, name_,
+                                    reason ? reason->what : hopeless->why),
+                        reason ? reason->fix : "");
+    }
+    if (base::Clock::now() >= deadline) {
+      const RankState* waiting = state.waiting();
+      const auto reason =
+          reason_of(hosts_, {space_, waiting && !waiting->pod.empty() ? waiting->pod : name_}, client_);
+      return base::fail(Fault::timeout,
+                        fmt::format("train/{} did not start within {}s: {}", name_, limit.count(),
+                                    reason ? reason->what : progress),
+                        reason && !reason->fix.empty() ? reason->fix : "--wait SECONDS waits longer");
+    }
+    TRY(sleep());
+  }
+}
+
+Result<> TrainFollow::end_if_lost(TrainState& state) {
+  const auto now = base::Clock::now();
+  for (RankState& one : state.states) {
+    if (!one.unreachable) {
+      unreachable_since_.erase(one.rank);
+      continue;
+    }
+    const auto since = unreachable_since_.try_emplace(one.rank, now).first->second;
+    if (now - since < lost_after) continue;
+    TRY(end_ranks(client_, state));
+    one.phase = RankState::Phase::failed;
+    one.why += fmt::format(" for {}s", std::chrono::duration_cast<std::chrono::seconds>(now - since).count());
+    state.phase = TrainState::Phase::failed;
+    ended_others_ = true;
+    return {};
+  }
+  if (state.phase != TrainState::Phase::failed || state.jobs.size() <= 1 || ended_others_) return {};
+  // One more read first: ending a rank deletes its pod, and a rank that was killed may be reported as running
+  // when the one that lost its connection to it has failed.
+  if (runs(state) && failed_reads_ == 0) return {};
+  TRY(end_ranks(client_, state));
+  ended_others_ = true;
+  return {};
+}
+
+Result<TrainState> TrainFollow::turn(int rank, Others others) {
+  TrainState state = TRY(read());
+  TRY(state.has_ended() ? logs_.print_all(state, rank) : logs_.print_next(state, rank));
+  if (others == Others::ended) TRY(end_if_lost(state));
+  if (state.phase == TrainState::Phase::failed) ++failed_reads_;
+  return state;
+}
+
+Result<TrainState> TrainFollow::until_end(int rank, Others others, std::chrono::seconds limit) {
+  const auto began = base::Clock::now();
+  ReadFailures failures(io_);
+  while (true) {
+    auto state = turn(rank, others);
+    if (state && state->has_ended()) {
+      // A rank that loses its connection to a killed one may be reported as failed before it.
+      if (state->phase != TrainState::Phase::failed || !runs(*state) || failed_reads_ > 1) {
+        logs_.report_unread();
+        return state;
+      }
+      TRY(sleep());
+    }
+    if (state)
+      failures.reset();
+    else
+      TRY(failures.tolerate(state.error()));
+    if (limit.count() > 0 && base::Clock::now() - began >= limit)
+      return base::fail(Fault::timeout,
+                        fmt::format("train/{} has not ended within {}s", name_, limit.count()));
+    TRY(sleep());
+  }
+}
+
+Result<TrainState> TrainFollow::follow(std::chrono::seconds limit) {
+  return until_end(-1, Others::ended, limit);
+}
+
+Result<TrainState> TrainFollow::watch(int rank) {
+  return until_end(rank, Others::unchanged);
+}
+
+Outcome report_end(const TrainState& state, TrainSession& opened, Io& io) {
+  if (state.phase == TrainState::Phase::succeeded) {
+    if (io.err_style.verbosity != report::Verbosity::quiet)
+      io.err(fmt::format("train/{}: all {} ranks succeeded\n", state.name, state.ranks));
+    return Outcome::done;
+  }
+  if (state.phase == TrainState::Phase::stopped) {
+    io.err(fmt::format("train/{} was stopped\n", state.name));
+    return Outcome::failed;
+  }
+  const RankState* failed = state.failed();
+  const auto reason =
+      reason_of(opened.cluster, {state.space, failed && !failed->pod.empty() ? failed->pod : state.name},
+                *opened.client);
+  // After a time limit the ranks are killed, and say no more than that.
+  if (!failed || !state.why.empty())
+    io.err(fmt::format("train/{} failed: {}\n", state.name,
+                       !state.why.empty() ? base::printable(state.why, 200)
+                       : reason           ? reason->what
+                                          : "its ranks are gone"));
+  else
+    io.err(fmt::format("train/{} failed: rank {} on {}: {}\n", state.name, failed->rank,
+                       failed->node.empty() ? "no node" : base::printable(failed->node, 80),
+                       reason ? reason->what : failed->why));
+  if (state.why.empty() && reason && !reason->fix.empty()) io.err(fmt::format("  fix: {}\n", reason->fix));
+  io.err(fmt::format("  gpuadm train status {0} -n {1}; gpuadm train stop {0} -n {1} deletes it\n",
+                     state.name, state.space));
+  return Outcome::failed;
+}
+
+}  // namespace commands

@@ -1,0 +1,94 @@
+#include "commands/workloads/wait_ready.hpp"
+
+#include "gpuadm/base/text.hpp"
+
+#include "commands/inspect/explain_pod.hpp"
+#include "commands/workloads/read_failures.hpp"
+
+#include <fmt/format.h>
+
+namespace commands {
+
+namespace {
+
+using namespace std::chrono_literals;
+using base::Fault;
+using kube::PodVerdict;
+
+constexpr std::chrono::seconds between_reads{1};
+
+std::string seconds(std::chrono::seconds time) {
+  return base::human_seconds(static_cast<double>(time.count()));
+}
+
+/// Waits on the node until the Deployment is available, one read long at most.
+Result<PodVerdict> read_pod(const AwaitedPod& awaited, session::ClusterClient& client) {
+  return kube::judge(TRY(client.get({.kinds = {"deployments.apps", "pods"},
+                                     .space = awaited.space,
+                                     .selector = awaited.selector,
+                                     .available_within = between_reads})));
+}
+
+std::string line_of(const PodVerdict& verdict) {
+  return kube::describe(verdict) + (verdict.text.empty() ? "" : ": " + verdict.text);
+}
+
+}  // namespace
+
+Result<> wait_until_ready(ReachedCluster& cluster, std::chrono::seconds patience,
+                          const std::function<Result<ReadyProgress>()>& read,
+                          const std::function<base::Error(Fault)>& not_ready, Io& io) {
+  const base::Instant until = base::Clock::now() + patience;
+  base::Instant well_until = base::Clock::now();
+  ReadFailures failures(io);
+  std::string shown;
+  while (true) {
+    const base::Instant began = base::Clock::now();
+    const auto answer = read();
+    const base::Instant now = base::Clock::now();
+    if (!answer) {
+      TRY(failures.tolerate(answer.error()));
+      if (now >= until) return std::unexpected(answer.error());
+      well_until = now;
+      TRY(cluster.pause(between_reads));
+      continue;
+    }
+    failures.reset();
+    const ReadyProgress& progress = *answer;
+    if (progress.ready) return {};
+    if (progress.outlook == kube::Outlook::waiting) well_until = now;
+    const auto lasted = std::chrono::duration_cast<std::chrono::seconds>(now - well_until);
+    if (kube::ends_wait(kube::notebook_wait, progress.outlook, lasted))
+      return std::unexpected(not_ready(Fault::remote));
+    if (now >= until) {
+      base::Error error = not_ready(Fault::timeout);
+      error.what += fmt::format(" (not within {})", seconds(patience));
+      return std::unexpected(std::move(error));
+    }
+    if (progress.line != shown && io.err_style.verbosity != report::Verbosity::quiet)
+      io.err(fmt::format("{} (at most {})\n", progress.line, seconds(patience)));
+    shown = progress.line;
+    if (now - began < between_reads)
+      TRY(cluster.pause(std::chrono::ceil<std::chrono::milliseconds>(began + between_reads - now)));
+  }
+}
+
+Result<std::string> wait_ready(ReachedCluster& cluster, const AwaitedPod& awaited,
+                               std::chrono::seconds patience, Io& io) {
+  PodVerdict verdict;
+  const auto read = [&]() -> Result<ReadyProgress> {
+    verdict = TRY(read_pod(awaited, cluster.client()));
+    return ReadyProgress{verdict.stage == kube::Stage::ready, verdict.outlook, line_of(verdict)};
+  };
+  const auto not_ready = [&](Fault fault) {
+    const kube::PodName name{awaited.space, verdict.pod.empty() ? awaited.name : verdict.pod};
+    const auto reason = reason_of(cluster.spec(), name, cluster.client());
+    std::string what = reason ? reason->what : verdict.text;
+    if (fault == Fault::timeout) what = kube::describe(verdict) + (what.empty() ? "" : ": " + what);
+    return base::Error{fault, std::move(what), reason ? reason->fix : verdict.fix};
+  };
+  TRY(wait_until_ready(cluster, patience, read, not_ready, io));
+  return verdict.node;
+}
+
+}  // namespace commands

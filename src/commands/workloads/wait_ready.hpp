@@ -1,0 +1,38 @@
+#pragma once
+
+#include "gpuadm/kube/verdict.hpp"
+
+#include "commands/workloads/reach.hpp"
+
+#include <chrono>
+#include <functional>
+#include <string>
+
+namespace commands {
+
+/// What a wait has read.
+struct ReadyProgress {
+  bool ready = false;
+  kube::Outlook outlook = kube::Outlook::waiting;
+  std::string line;  ///< what it waits for
+};
+
+/// Reads, at most once a second, until it is ready, and reports what it waits for, on one line for each
+/// state. The error of `not_ready`, for the last state that was read, if it cannot become ready
+/// (Fault::remote), or is not within `patience` (Fault::timeout); or that of `read`, unless it may be
+/// repeated; or Fault::interrupted.
+[[nodiscard]] Result<> wait_until_ready(ReachedCluster& cluster, std::chrono::seconds patience,
+                                        const std::function<Result<ReadyProgress>()>& read,
+                                        const std::function<base::Error(base::Fault)>& not_ready, Io& io);
+
+/// What wait_ready waits for: the pod of a Deployment with this name and these labels.
+struct AwaitedPod {
+  std::string space, name, selector;
+};
+
+/// Waits until the pod is ready. Returns the node. Errors as of wait_until_ready, with the explanation of the
+/// pod and its fix.
+[[nodiscard]] Result<std::string> wait_ready(ReachedCluster& cluster, const AwaitedPod& awaited,
+                                             std::chrono::seconds patience, Io& io);
+
+}  // namespace commands
