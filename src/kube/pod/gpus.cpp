@@ -154,8 +154,8 @@ std::vector<GpuHolder> holders(const PodView& view, const Pod& pod) {
 std::optional<PodLink> update_waits_for_itself(const Context& context, const std::string& resource,
                                                const std::string& what, std::vector<std::string> seen) {
   const PodOwner* set = context.pod.owner_kind == "ReplicaSet"
-                                   ? owner_named(context, "ReplicaSet", context.pod.owner)
-                                   : nullptr;
+                            ? owner_named(context, "ReplicaSet", context.pod.owner)
+                            : nullptr;
   if (!set || set->owner_kind != "Deployment") return std::nullopt;
   for (const GpuHolder& holder : holders(context.view, context.pod)) {
     if (holder.resource != resource || holder.space != context.pod.space) continue;
