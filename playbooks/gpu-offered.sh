@@ -240,7 +240,10 @@ offered_start_one() {
       # Other pods have all of its GPUs: none can be refused.
       if [ "$offered_waited" -ge "$offered_full_after" ]; then offered_record "$1" "$4" && return 0; fi
       ;;
-    absent) offered_pod "$@" | offered_kubectl create --validate=false -f - >/dev/null 2>&1 || : "the one before has not ended" ;;
+    absent)
+      offered_is=$(offered_pod "$1" "$2" "$3" "$6" "$7" | offered_kubectl create --validate=false -f - 2>&1 >/dev/null | tail -n 1)
+      offered_is=${offered_is:-is created}
+      ;;
     refused\ * | failed\ *) offered_delete "$1" ;;
   esac
   echo "$1: a pod with a GPU $offered_is"

@@ -8,7 +8,7 @@
 export step_files=gpu-offered
 T=$'\t'
 began=2026-11-29T07:00:10Z
-export gpu_nodes gpu_hosts=
+export place gpu_nodes gpu_hosts=
 
 # row WORD COLUMN...
 row() { local IFS=$T && printf '%s\n' "$*"; }
@@ -140,3 +140,16 @@ jq -es 'length == 2 and .[0].kind == "ResourceClaim" and (.[1].spec | has("runti
   fail "the pod with a claim is wrong"
 exits 3 in_step 'offered_pod gpu1 exclusive nvidia.com/gpu=1 "a\"b" -'
 complains "unexpected image"
+
+# An attempt creates the pod that requests what the node offers, with the image and runtime class of the plugin, and says why it cannot.
+# shellcheck disable=SC2016 # expanded in the step
+attempt='offered_pods() { :; }
+offered_waited=0
+offered_start_one gpu1 time-slicing-4 nvidia.com/gpu=4 uid/containerd://c0ffee/v1 2026-11-29T07:00:10Z nvcr.io/plugin:v1 nvidia no'
+exits 0 in_step "offered_kubectl() { cat >\"\$place/created\"; }
+$attempt"
+says "gpu1: a pod with a GPU is created"
+jq -e '.spec.containers[0].image == "nvcr.io/plugin:v1" and .spec.runtimeClassName == "nvidia"' created >/dev/null || fail "the pod is $(cat created)"
+exits 0 in_step "offered_kubectl() { echo 'Error from server (Forbidden): exceeded quota' >&2 && return 1; }
+$attempt"
+says "gpu1: a pod with a GPU Error from server (Forbidden): exceeded quota"
