@@ -2,7 +2,8 @@
 # Functions for the steps of playbooks/gpu/offered.yaml, which run on a control plane. Loaded after prelude.sh. After NVIDIA's device plugin on
 # a node was replaced, the kubelet refuses pods that the scheduler still assigns to it (UnexpectedAdmissionError). GPUs of a node are ready if
 #   the plugin's only pod on it has the current template of its DaemonSet and runs, and with MPS also the control daemon;
-#   the node advertises its GPUs, times replicas, or the DRA driver publishes devices of it;
+#   the node advertises its GPUs, times replicas (its capacity, which includes unhealthy GPUs, and at least one that is allocatable), or the
+#   DRA driver publishes devices of it;
 #   a pod with a GPU has started since the plugin's pod has.
 # $gpu_nodes has a line for each host with GPUs: "HOST NODE LAYOUT RESOURCE=COUNT,…", or "HOST NODE dra:ROOT CLASS" with a DeviceClass.
 # $gpu_hosts: those of these hosts that are waited for; empty: all.
@@ -24,13 +25,13 @@ offered_nodes() {
 #   daemonset NAME GENERATION OBSERVED
 #   revision DAEMONSET NUMBER HASH
 #   pod NAME DAEMONSET NODE HASH DELETED READY UID CONTAINER STARTED IMAGE RUNTIME-CLASS APP
-#   node NAME READY VERSIONS RECORD RESOURCE=COUNT…
+#   node NAME READY VERSIONS RECORD RESOURCE=ALLOCATABLE… RESOURCE=CAPACITY…
 #   slice NODE DEVICES
 
 # shellcheck disable=SC2016 # a template
 offered_template='go-template={{range .items}}{{$name := .metadata.name}}{{$owner := ""}}{{range .metadata.ownerReferences}}{{if eq .kind "DaemonSet"}}{{$owner = .name}}{{end}}{{end}}{{if eq .kind "DaemonSet"}}daemonset{{"\t"}}{{$name}}{{"\t"}}{{.metadata.generation}}{{"\t"}}{{with .status.observedGeneration}}{{.}}{{end}}{{"\n"}}{{end}}{{if eq .kind "ControllerRevision"}}revision{{"\t"}}{{$owner}}{{"\t"}}{{.revision}}{{"\t"}}{{index .metadata.labels "controller-revision-hash"}}{{"\n"}}{{end}}{{if eq .kind "Pod"}}pod{{"\t"}}{{$name}}{{"\t"}}{{$owner}}{{"\t"}}{{with .spec.nodeName}}{{.}}{{end}}{{"\t"}}{{with index .metadata.labels "controller-revision-hash"}}{{.}}{{end}}{{"\t"}}{{with .metadata.deletionTimestamp}}{{.}}{{end}}{{"\t"}}{{range .status.conditions}}{{if eq .type "Ready"}}{{printf "%q" .status}}{{end}}{{end}}{{"\t"}}{{.metadata.uid}}{{"\t"}}{{range .status.containerStatuses}}{{with .containerID}}{{printf "%q" .}}{{end}}{{end}}{{"\t"}}{{range .status.containerStatuses}}{{with .state.running}}{{printf "%q" .startedAt}}{{end}}{{end}}{{"\t"}}{{range .spec.containers}}{{printf "%q" .image}}{{end}}{{"\t"}}{{with .spec.runtimeClassName}}{{.}}{{end}}{{"\t"}}{{index .metadata.labels "app.kubernetes.io/name"}}{{"\n"}}{{end}}{{end}}'
 # shellcheck disable=SC2016
-offered_node_template='go-template={{range .items}}node{{"\t"}}{{.metadata.name}}{{"\t"}}{{range .status.conditions}}{{if eq .type "Ready"}}{{printf "%q" .status}}{{end}}{{end}}{{"\t"}}{{with .status.nodeInfo}}{{printf "%q/%q/%q" .kubeletVersion .containerRuntimeVersion .bootID}}{{end}}{{"\t"}}{{with .metadata.annotations}}{{with index . "gpuadm.io/gpu-pod-started"}}{{printf "%q" .}}{{end}}{{end}}{{"\t"}}{{range $resource, $count := .status.allocatable}}{{printf "%q" $resource}}={{printf "%q" $count}} {{end}}{{"\n"}}{{end}}'
+offered_node_template='go-template={{range .items}}node{{"\t"}}{{.metadata.name}}{{"\t"}}{{range .status.conditions}}{{if eq .type "Ready"}}{{printf "%q" .status}}{{end}}{{end}}{{"\t"}}{{with .status.nodeInfo}}{{printf "%q/%q/%q" .kubeletVersion .containerRuntimeVersion .bootID}}{{end}}{{"\t"}}{{with .metadata.annotations}}{{with index . "gpuadm.io/gpu-pod-started"}}{{printf "%q" .}}{{end}}{{end}}{{"\t"}}{{range $resource, $count := .status.allocatable}}{{printf "%q" $resource}}={{printf "%q" $count}} {{end}}{{"\t"}}{{range $resource, $count := .status.capacity}}{{printf "%q" $resource}}={{printf "%q" $count}} {{end}}{{"\n"}}{{end}}'
 # shellcheck disable=SC2016
 offered_slice_template='go-template={{range .items}}{{if eq .spec.driver "gpu.nvidia.com"}}slice{{"\t"}}{{with .spec.nodeName}}{{.}}{{end}}{{"\t"}}{{len .spec.devices}}{{"\n"}}{{end}}{{end}}'
 
@@ -75,6 +76,8 @@ offered_judge() {
       known[$2] = 1; versions[$2] = plain($4); record[$2] = plain($5)
       n = split($6, entry, " ")
       for (i = 1; i <= n; i++) { split(plain(entry[i]), part, "="); offers[$2, part[1]] = part[2] }
+      n = split($7, entry, " ")
+      for (i = 1; i <= n; i++) { split(plain(entry[i]), part, "="); has[$2, part[1]] = part[2] }
     }
     $1 == "slice" { devices[$2] += $3 }
     END {
@@ -94,9 +97,9 @@ offered_judge() {
           n = split(word[3], entry, ",")
           for (i = 1; i <= n; i++) {
             split(entry[i], part, "=")
-            now = offers[node, part[1]] + 0
             # Another device plugin may have renamed a shared resource.
-            if (now == 0) now = offers[node, part[1] ".shared"] + 0
+            resource = has[node, part[1]] + 0 ? part[1] : part[1] ".shared"
+            now = offers[node, resource] + 0 ? has[node, resource] + 0 : 0
             if (now != part[2] + 0) bad("it advertises " now " of " part[2] " " part[1])
           }
         }

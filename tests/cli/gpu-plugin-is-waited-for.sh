@@ -16,7 +16,7 @@ daemonset() { row daemonset "$1" "${2:-1}" "${3:-1}"; } # NAME [GENERATION OBSER
 revision() { row revision "$1" "$2" "$3"; }               # DAEMONSET NUMBER HASH
 # pod NAME DAEMONSET HASH [DELETED [READY [APP [STARTED]]]]
 pod() { row pod "$1" "$2" gpu1 "$3" "${4:-}" "\"${5:-True}\"" "uid-$1" '"containerd://c0ffee"' "\"${7:-$began}\"" '"nvcr.io/plugin:v1"' nvidia "${6:-nvidia-device-plugin}"; }
-node() { row node gpu1 '"True"' '"v1.36.2"/"containerd://2.1"/"b007"' "${2:+\"$2\"}" "$1"; } # ALLOCATABLE [RECORD]
+node() { row node gpu1 '"True"' '"v1.36.2"/"containerd://2.1"/"b007"' "${2:+\"$2\"}" "$1" "${3:-$1}"; } # ALLOCATABLE [RECORD [CAPACITY]]
 sliced=nvidia-device-plugin-time-slicing-4
 rows() { printf '%s\n' "$@" >rows; }
 judge() { in_step "$(printf 'offered_judge %s <"%s/rows"' "$1" "$place")"; }
@@ -33,6 +33,11 @@ rows "$current" "$(node '"nvidia.com/gpu"="1"')"
 unready 'gpu1: it advertises 1 of 4 nvidia.com/gpu'
 rows "$current" "$(node '"nvidia.com/gpu"="0" "nvidia.com/gpu.shared"="4"')"
 unready ''
+# One of four is unhealthy; the old plugin has left, and its GPUs are remembered.
+rows "$current" "$(node '"nvidia.com/gpu"="3"' '' '"nvidia.com/gpu"="4"')"
+unready ''
+rows "$current" "$(node '"nvidia.com/gpu"="0"' '' '"nvidia.com/gpu"="4"')"
+unready 'gpu1: it advertises 0 of 4 nvidia.com/gpu'
 rows "$current"
 unready 'gpu1: the cluster has no such node'
 

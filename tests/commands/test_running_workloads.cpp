@@ -86,12 +86,12 @@ TEST_CASE("pods with GPUs that are not of a workload are named, too") {
       "gpus\tteam/none\tgpu1\t\"Running\"\tcpu=1 \ngpus\tjunk\n";
   const std::string listed = "node cp\nplane cp\n" + others + "pods\n{\"items\":[]}\n";
   const std::vector plane = {shown_by("cp", 0, listed.c_str())};
-  CHECK(app::judge_workloads(plane, {"gpu1"}).lines ==
+  CHECK(commands::judge_workloads(plane, {"gpu1"}).lines ==
         RunningLines{"pod team/mine (2 GPUs on gpu1)", "pod team/mig (1 GPU on gpu1)",
                      "pod team/claims (devices by claims on gpu1)"});
   // With the only control plane, all of them end.
-  const auto whole = app::judge_workloads(plane, {});
+  const auto whole = commands::judge_workloads(plane, {});
   CHECK(whole.lines.size() == 5);
   CHECK(strands(whole));
-  CHECK(app::refuse_to_strand(whole, false).error().what.contains("pod team/waits (1 GPU)"));
+  CHECK(commands::refuse_to_strand(whole, false).error().what.contains("pod team/waits (1 GPU)"));
 }
