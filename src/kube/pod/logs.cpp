@@ -132,15 +132,17 @@ std::string less_gpu_memory(const Context& context) {
   bool is_share = false;
   for (const auto& [resource, amount] : context.pod.requests)
     is_share = is_share || resource.starts_with("nvidia.com/mig-") || resource == "nvidia.com/gpu.shared";
-  if (context.view.cluster.nodes)
-    for (const facts::Node& node : *context.view.cluster.nodes) {
+  const auto& nodes = context.view.cluster.nodes;
+  if (nodes)
+    for (const facts::Node& node : *nodes) {
       const auto replicas = node.labels.find("nvidia.com/gpu.replicas");
       is_share = is_share || (node.name == context.pod.node && replicas != node.labels.end() &&
                               base::to_int(replicas->second).value_or(1) > 1);
     }
-  return is_share
-             ? "reduce the batch size, or use a whole GPU instead of a share"
-             : "reduce the batch size, or use a GPU with more memory or several GPUs: the pod has whole GPUs";
+  if (is_share) return "reduce the batch size, or use a whole GPU instead of a share";
+  // Without the nodes, a share is not distinguished from a whole GPU.
+  if (!nodes) return "reduce the batch size, or use more GPU memory";
+  return "reduce the batch size, or use a GPU with more memory or several GPUs: the pod has whole GPUs";
 }
 
 std::string shared_memory(const Pod& pod, const Container& container) {
