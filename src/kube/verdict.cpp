@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace kube {
 
@@ -98,12 +99,18 @@ PodVerdict judge(const Pod& pod, const WaitRules& rules) {
 
 PodVerdict judge(std::span<const Tree> objects, const WaitRules& rules) {
   const Tree *newest = nullptr, *deployment = nullptr;
+  // A node that booted refuses pods until its device plugin reports, and the Deployment replaces them within
+  // one second: the time alone does not say which one is left.
+  const auto rank = [](const Tree& pod) {
+    const std::string phase = text_at(pod, {"status", "phase"});
+    return std::pair(phase != "Failed" && phase != "Succeeded",
+                     text_at(pod, {"metadata", "creationTimestamp"}));
+  };
   for (const Tree& object : objects) {
     const std::string kind = text_at(object, {"kind"});
     if (kind == "Deployment") deployment = &object;
     if (kind != "Pod" || object.at({"metadata", "deletionTimestamp"})) continue;
-    const auto made = [](const Tree& pod) { return text_at(pod, {"metadata", "creationTimestamp"}); };
-    if (!newest || made(*newest) < made(object)) newest = &object;
+    if (!newest || rank(*newest) < rank(object)) newest = &object;
   }
   if (newest) return judge(read_pod(*newest), rules);
   return deployment ? without_pod(*deployment) : PodVerdict();

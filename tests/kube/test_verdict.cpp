@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <map>
 #include <set>
+#include <vector>
 
 // tests/cases/pod-verdict/table.tsv: a pod and what is known of it, and the verdict. "pod": the pod alone, as
 // a notebook, a rank and a wait judge it; "everything": as `gpuadm explain pod` does, with nodes, events and
@@ -137,4 +138,23 @@ TEST_CASE("waiting rules are parameters: a notebook ends earlier than a pod of t
   CHECK(ends("image-registry-times-out", kube::notebook_wait, seconds(45)));
   CHECK_FALSE(ends("image-registry-times-out", kube::rank_wait, seconds(3600)));
   CHECK_FALSE(ends("reason-in-no-table", kube::notebook_wait, seconds(3600)));
+}
+
+TEST_CASE("the newest pod that has not ended is judged, whatever the order and the second of refused ones") {
+  const auto pod = [](const char* name, const char* made, const char* phase) {
+    return Tree::map_of({{"kind", "Pod"},
+                         {"metadata", Tree::map_of({{"name", name}, {"creationTimestamp", made}})},
+                         {"spec", Tree::map_of({{"nodeName", "gpu1"}})},
+                         {"status", Tree::map_of({{"phase", phase}})}});
+  };
+  const Tree refused = pod("refused", "2026-11-28T10:00:05Z", "Failed");
+  const Tree old = pod("old", "2026-11-28T09:00:00Z", "Failed");
+  const Tree lives = pod("lives", "2026-11-28T10:00:05Z", "Running");
+  const Tree later = pod("later", "2026-11-28T10:00:06Z", "Failed");
+  CHECK(kube::judge(std::vector<Tree>{old, refused, lives}).pod == "lives");
+  CHECK(kube::judge(std::vector<Tree>{lives, refused, old}).pod == "lives");
+  CHECK(kube::judge(std::vector<Tree>{later, lives, refused}).pod == "lives");
+  const kube::PodVerdict ended = kube::judge(std::vector<Tree>{old, refused});
+  CHECK(ended.pod == "refused");
+  CHECK(ended.stage == kube::Stage::failed);
 }

@@ -49,8 +49,8 @@ inline constexpr WaitRules cluster_wait{.restarts = 5, .hopeless_for = std::chro
 
 /// The verdict on a pod from the pod alone: events, nodes and logs are not needed. `explain` adds them.
 [[nodiscard]] PodVerdict judge(const Pod& pod, const WaitRules& rules = {});
-/// Of the newest pod that is not being deleted; without one, why its Deployment has none. `objects`: the
-/// Deployment and its pods.
+/// Of the newest pod that is not being deleted and has not ended; of the newest ended one if there is no
+/// other; without a pod, why its Deployment has none. `objects`: the Deployment and its pods.
 [[nodiscard]] PodVerdict judge(std::span<const base::Tree> objects, const WaitRules& rules = {});
 
 /// What a wait for the pod waits for, as one line: "waiting for the image and the volumes on gpu1".
