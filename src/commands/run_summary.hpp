@@ -3,7 +3,7 @@
 #include "gpuadm/facts/facts.hpp"
 #include "gpuadm/spec/cluster.hpp"
 
-#include "commands/app.hpp"
+#include "commands/command.hpp"
 
 #include <optional>
 #include <string>

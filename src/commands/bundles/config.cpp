@@ -9,7 +9,7 @@
 #include "gpuadm/spec/migrate.hpp"
 #include "gpuadm/spec/schema.hpp"
 
-#include "commands/app.hpp"
+#include "commands/shared_options.hpp"
 
 #include <fmt/format.h>
 
@@ -18,6 +18,14 @@
 namespace commands {
 
 namespace {
+
+struct ConfigOptions {
+  Common common;
+  std::filesystem::path file;
+  std::vector<std::string> keys;  ///< explain: keys, or the beginnings of several; empty: all
+  bool dry_run = false;           ///< migrate
+  Format format = Format::text;
+};
 
 /// Whether a key equals the requested one, or is below it: "network", "network." and "network.podCIDR".
 bool is_named(const std::string& path, std::string name) {
@@ -52,49 +60,53 @@ Result<> known_keys(const std::vector<std::string>& names) {
   return {};
 }
 
-}  // namespace
-
-Result<Outcome> config_explain(const std::vector<std::string>& paths, Format format, Io& io) {
-  TRY(known_keys(paths));
+/// Prints keys of the cluster file with type, default and meaning: those given and all below them; none: all.
+Result<Outcome> config_explain(const ConfigOptions& options, Io& io) {
+  TRY(known_keys(options.keys));
   base::Tree tree = base::Tree::list();
   std::string text;
   for (const spec::Key& key : spec::keys()) {
     const bool named =
-        std::ranges::any_of(paths, [&](const std::string& name) { return is_named(key.path, name); });
-    if (!paths.empty() && !named) continue;
+        std::ranges::any_of(options.keys, [&](const std::string& name) { return is_named(key.path, name); });
+    if (!options.keys.empty() && !named) continue;
     tree.push(base::Tree::map_of(
         {{"path", key.path}, {"type", key.type}, {"default", key.fallback}, {"says", key.says}}));
     text += fmt::format("{}  {}{}\n    {}\n", key.path, key.type,
                         key.fallback.empty() ? "" : fmt::format(", default {}", key.fallback),
                         report::wrapped(key.says, 4, io.out_style.width));
   }
-  io.out(format == Format::json ? base::json::write(tree) + "\n" : text);
+  io.out(options.format == Format::json ? base::json::write(tree) + "\n" : text);
   return Outcome::done;
 }
 
-Result<Outcome> config_schema(Io& io) {
+/// Prints the cluster file as JSON Schema, for editors.
+Result<Outcome> config_schema(const ConfigOptions&, Io& io) {
   io.out(base::json::write(spec::schema()) + "\n");
   return Outcome::done;
 }
 
-Result<Outcome> config_lint(const Common& common, const std::filesystem::path& file, Format format, Io& io) {
-  const assets::Store assets = TRY(assets::Store::open(common.assets));
-  const spec::Cluster cluster = TRY(session::read_cluster({.file = file, .targets = {}}, common.connection));
+/// Validates the file, and lints gates and flags against its version.
+Result<Outcome> config_lint(const ConfigOptions& options, Io& io) {
+  const assets::Store assets = TRY(assets::Store::open(options.common.assets));
+  const spec::Cluster cluster =
+      TRY(session::read_cluster({.file = options.file, .targets = {}}, options.common.connection));
   const auto data = TRY(checks::read_data([&](std::string_view path) { return assets.read(path); }));
   std::vector<report::Finding> findings;
   if (cluster.kubernetes.version)
     findings = checks::lint(cluster, *cluster.kubernetes.version, *data);
   else
     io.err("kubernetes.version is not set: feature gates and flags were not checked\n");
-  io.out(format == Format::json ? base::json::write(report::to_tree(findings)) + "\n"
-         : findings.empty()     ? fmt::format("{}: valid\n", file.string())
-                                : report::details(findings, io.out_style));
+  io.out(options.format == Format::json ? base::json::write(report::to_tree(findings)) + "\n"
+         : findings.empty()             ? fmt::format("{}: valid\n", options.file.string())
+                                        : report::details(findings, io.out_style));
   return std::ranges::any_of(findings, report::blocks) ? Outcome::blocked : Outcome::done;
 }
 
-Result<Outcome> config_migrate(const std::filesystem::path& file, Writes writes, Io& io) {
-  const std::string name = base::printable(file.string());
-  const std::string before = TRY(base::read_file(file));
+/// Converts the file to the current format, with the original in FILE.bak, and shows the difference; or only
+/// shows it. A file in the current format is not changed.
+Result<Outcome> config_migrate(const ConfigOptions& options, Io& io) {
+  const std::string name = base::printable(options.file.string());
+  const std::string before = TRY(base::read_file(options.file));
   const spec::Migrated after = TRY(spec::migrate(before, name));
   if (after.changes.empty()) {
     io.out(fmt::format("{} is in the current format\n", name));
@@ -102,11 +114,11 @@ Result<Outcome> config_migrate(const std::filesystem::path& file, Writes writes,
   }
   io.out(base::printable(base::unified_diff(before, after.text, name, name), after.text.size() * 4 + 4096));
   for (const std::string& change : after.changes) io.out(fmt::format("{}\n", change));
-  if (writes == Writes::no) return Outcome::done;
+  if (options.dry_run) return Outcome::done;
 
   std::error_code error;
   // A symbolic link is kept: its target is written.
-  const std::filesystem::path target = std::filesystem::canonical(file, error);
+  const std::filesystem::path target = std::filesystem::canonical(options.file, error);
   std::filesystem::path backup = target;
   backup += ".bak";
   TRY(base::is_new(backup, "move it, and run again; nothing was written"));
@@ -117,11 +129,88 @@ Result<Outcome> config_migrate(const std::filesystem::path& file, Writes writes,
   return Outcome::done;
 }
 
-Result<Outcome> config_show(const std::filesystem::path& file, Format format, Io& io) {
-  const spec::Cluster cluster = TRY(session::read_cluster({.file = file, .targets = {}}, {}));
+/// Prints the file with every default, as a cluster file.
+Result<Outcome> config_show(const ConfigOptions& options, Io& io) {
+  const spec::Cluster cluster = TRY(session::read_cluster({.file = options.file, .targets = {}}, {}));
   const base::Tree tree = spec::to_tree(cluster);
-  io.out(format == Format::json ? base::json::write(tree) + "\n" : base::yaml::write(tree));
+  io.out(options.format == Format::json ? base::json::write(tree) + "\n" : base::yaml::write(tree));
   return Outcome::done;
+}
+
+void add_file_argument(Line& line, std::filesystem::path& file) {
+  line.value("-f,--file,FILE", file, "FILE", "Cluster file").required();
+}
+
+}  // namespace
+
+Command config_explain_command() {
+  return CommandRow<ConfigOptions>{
+      .name = "config explain",
+      .group = Group::bundles,
+      .summary = "Explain keys of the cluster file, with types and defaults",
+      .options =
+          [](Line& line, ConfigOptions& options) {
+            add_format(line, options.format);
+            line.argument("KEY", options.keys,
+                          "Key or prefix, for example network.podCIDR or network (default: all keys)");
+          },
+      .examples = {{"gpuadm config explain", "every key"},
+                   {"gpuadm config explain network", "keys of one section"}},
+      .run = config_explain};
+}
+
+Command config_lint_command() {
+  return CommandRow<ConfigOptions>{
+      .name = "config lint",
+      .group = Group::bundles,
+      .summary = "Validate a cluster file, including feature gates and flags (alias: validate)",
+      .options =
+          [](Line& line, ConfigOptions& options) {
+            line.alias("validate");
+            line.assets(options.common.assets);
+            add_format(line, options.format);
+            add_file_argument(line, options.file);
+          },
+      .examples = {{"gpuadm config lint cluster.yaml", "keys, feature gates, flags"}},
+      .run = config_lint};
+}
+
+Command config_schema_command() {
+  return CommandRow<ConfigOptions>{
+      .name = "config schema",
+      .group = Group::bundles,
+      .summary = "Print the JSON Schema of the cluster file, for editors",
+      .options = [](Line&, ConfigOptions&) {},
+      .examples = {{"gpuadm config schema >cluster.schema.json", "for an editor"}},
+      .run = config_schema};
+}
+
+Command config_migrate_command() {
+  return CommandRow<ConfigOptions>{
+      .name = "config migrate",
+      .group = Group::bundles,
+      .summary = "Convert a cluster file of an older format; keeps comments and order",
+      .options =
+          [](Line& line, ConfigOptions& options) {
+            add_file_argument(line, options.file);
+            line.flag("--dry-run", options.dry_run, "Show the difference without writing");
+          },
+      .examples = {{"gpuadm config migrate cluster.yaml --dry-run", "the difference"},
+                   {"gpuadm config migrate cluster.yaml", "the original is kept in cluster.yaml.bak"}},
+      .run = config_migrate};
+}
+
+Command config_show_command() {
+  return CommandRow<ConfigOptions>{.name = "config show",
+                                   .group = Group::bundles,
+                                   .summary = "Show a cluster file with all defaults",
+                                   .options =
+                                       [](Line& line, ConfigOptions& options) {
+                                         add_format(line, options.format);
+                                         add_file_argument(line, options.file);
+                                       },
+                                   .examples = {{"gpuadm config show cluster.yaml", "with every default"}},
+                                   .run = config_show};
 }
 
 }  // namespace commands

@@ -6,7 +6,7 @@
 #include "gpuadm/session/recording.hpp"
 #include "gpuadm/spec/cluster.hpp"
 
-#include "commands/app.hpp"
+#include "commands/shared_options.hpp"
 
 #include <fmt/format.h>
 
@@ -17,6 +17,14 @@
 
 namespace commands {
 namespace {
+
+struct ConfigInitOptions {
+  Common common;
+  Hosts hosts;                   ///< only targets: there is no file yet
+  std::filesystem::path from;    ///< a recording to read instead of hosts
+  std::filesystem::path output;  ///< a new file; empty: standard output
+  std::string name;              ///< of the cluster; empty: the default
+};
 
 /// A value as written after a key.
 std::string scalar(const std::string& text) {
@@ -217,8 +225,7 @@ Result<session::Recording> survey_hosts(const ConfigInitOptions& options, const 
   return recording;
 }
 
-}  // namespace
-
+/// Generates a commented cluster file from what is found on the hosts.
 Result<Outcome> config_init(const ConfigInitOptions& options, Io& io) {
   if (!options.output.empty())
     TRY(base::is_new(options.output, "specify a file that does not exist, or omit -o to print it"));
@@ -244,6 +251,27 @@ Result<Outcome> config_init(const ConfigInitOptions& options, Io& io) {
   TRY(base::write_file(options.output, text, 0644));
   io.err(fmt::format("wrote {0}; review it, then: gpuadm config lint {0}\n", options.output.string()));
   return Outcome::done;
+}
+
+}  // namespace
+
+Command config_init_command() {
+  return CommandRow<ConfigInitOptions>{
+      .name = "config init",
+      .group = Group::bundles,
+      .summary = "Generate a commented cluster file from existing hosts",
+      .options =
+          [](Line& line, ConfigInitOptions& options) {
+            line.argument("TARGET", options.hosts.targets, "[user@]host[:port] (default: this machine)");
+            line.value("--from", options.from, "DIR", "Read a recording instead of connecting to hosts");
+            line.value("--name", options.name, "NAME", "Name of the cluster (default gpuadm)");
+            line.value("-o,--output", options.output, "FILE",
+                       "File to create; must not exist (default: print)");
+            add_connection(line, options.common);
+          },
+      .examples = {{"gpuadm config init root@192.0.2.10 root@192.0.2.21 -o cluster.yaml", "two hosts"},
+                   {"gpuadm config init --name lab", "this machine"}},
+      .run = config_init};
 }
 
 }  // namespace commands

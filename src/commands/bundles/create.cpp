@@ -8,9 +8,11 @@
 #include "gpuadm/transport/run_local.hpp"
 #include "gpuadm/workload/addon.hpp"
 
+#include "commands/bundles/bundle_options.hpp"
 #include "commands/bundles/needs.hpp"
 #include "commands/bundles/signed_repository.hpp"
 #include "commands/bundles/write.hpp"
+#include "commands/shared_options.hpp"
 
 #include <fmt/format.h>
 
@@ -192,8 +194,7 @@ Result<base::Version> newest_patch(const BundleNeeds& needs, const assets::Store
   return newest;
 }
 
-}  // namespace
-
+/// Downloads everything for the hosts of these files. Downloads are kept in ~/.cache/gpuadm/blobs and reused.
 Result<Outcome> bundle_create(const BundleCreateOptions& options, Io& io) {
   const assets::Store store = TRY(assets::Store::open(options.common.assets));
   const playbook::Library library = TRY(playbook::Library::load(store, "init"));
@@ -243,6 +244,45 @@ Result<Outcome> bundle_create(const BundleCreateOptions& options, Io& io) {
       bundle, options.sign, [&](const std::string& sha256) { return fetcher.path_of(sha256); },
       options.output, io));
   return Outcome::done;
+}
+
+void add_create(Line& line, BundleCreateOptions& options) {
+  line.assets(options.common.assets);
+  line.list("--for", options.hosts, "FILE,...",
+            "Cluster file, and facts as written by `gpuadm facts -o json`")
+      .required();
+  add_bundle_output(line, options.output);
+  add_source(line, options.source,
+             "Source of the files: public repositories (public), or a directory or URL that mirrors them, "
+             "https://HOST/PATH as HOST/PATH (default: mirrors of the cluster file, then public)");
+  line.value("--kubernetes-version", options.kubernetes_version, "VERSION",
+             "Kubernetes version, for example 1.36.4");
+  line.value("--driver", options.driver, "use|install[=BRANCH]",
+             "NVIDIA driver: use the installed one, or include the packages to install one");
+  line.value("--architecture", options.architecture, "amd64|arm64",
+             "Architecture of the hosts (default: from facts, otherwise amd64)");
+  line.list("--skip", options.skip, "PART,...",
+            "Exclude any of kubernetes, crictl, cni, runtime, driver, programs, toolkit, network, kube-vip, "
+            "device-plugin, dra, coredns, local-path");
+  line.list("--image", options.images, "NAME,...", "Additional images");
+  line.list("--addon", options.addons, "ADDON,...", "Images of add-ons (gpuadm addon list; default: none)");
+  line.list("--notebook", options.notebooks, "FRAMEWORK,...",
+            "Images for gpuadm notebook create: pytorch, tensorflow (several GB each; default: none)");
+  add_sign(line, options.sign);
+}
+
+}  // namespace
+
+Command bundle_create_command() {
+  return CommandRow<BundleCreateOptions>{
+      .name = "bundle create",
+      .group = Group::bundles,
+      .summary = "Download everything that the hosts need",
+      .options = add_create,
+      .examples = {{"gpuadm bundle create --for cluster.yaml -o lab.tar.zst", "from the public repositories"},
+                   {"gpuadm bundle create --for cluster.yaml,facts.json -o ./bundle --source ./mirror",
+                    "from a local mirror"}},
+      .run = bundle_create};
 }
 
 }  // namespace commands

@@ -7,7 +7,7 @@
 #include "gpuadm/playbook/playbook.hpp"
 #include "gpuadm/spec/cluster.hpp"
 
-#include "commands/bundles/bundle.hpp"
+#include "commands/bundles/bundle_options.hpp"
 #include "commands/bundles/system_packages.hpp"
 
 #include <map>

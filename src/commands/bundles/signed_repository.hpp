@@ -4,7 +4,7 @@
 #include "gpuadm/bundle/debian.hpp"
 #include "gpuadm/bundle/fetch.hpp"
 
-#include "commands/app.hpp"
+#include "commands/command.hpp"
 
 #include <map>
 #include <string>

@@ -6,7 +6,7 @@
 #include "gpuadm/playbook/playbook.hpp"
 #include "gpuadm/spec/cluster.hpp"
 
-#include "commands/app.hpp"
+#include "commands/command.hpp"
 
 #include <set>
 #include <string>

@@ -8,8 +8,9 @@
 #include "gpuadm/report/wrap.hpp"
 #include "gpuadm/session/open_bundle.hpp"
 
-#include "commands/bundles/bundle.hpp"
+#include "commands/bundles/bundle_options.hpp"
 #include "commands/bundles/write.hpp"
+#include "commands/shared_options.hpp"
 
 #include <fmt/format.h>
 
@@ -18,6 +19,21 @@
 namespace commands {
 
 namespace {
+
+struct BundleOptions {
+  std::filesystem::path bundle, other;
+  std::filesystem::path
+      signers;  ///< OpenSSH's allowed_signers; empty: ~/.config/gpuadm/allowed_signers, if it exists
+  Format format = Format::text;
+};
+
+struct BundleExtendOptions {
+  std::filesystem::path bundle, output;
+  BundleSource source;
+  std::vector<std::string> images;
+  std::vector<std::filesystem::path> packages;  ///< .deb and .rpm files
+  std::filesystem::path sign, signers;
+};
 
 namespace fs = std::filesystem;
 using base::Fault;
@@ -58,8 +74,7 @@ std::map<std::string, const BundleFile*> by_label(const bundle::Bundle& bundle) 
   return files;
 }
 
-}  // namespace
-
+/// Prints the contents of a bundle. Verifies nothing.
 Result<Outcome> bundle_inspect(const BundleOptions& options, Io& io) {
   const bundle::BundleHead head = TRY(bundle::read_bundle_head(options.bundle));
   const std::string source = options.bundle.string() + ":manifest.yaml";
@@ -75,6 +90,7 @@ Result<Outcome> bundle_inspect(const BundleOptions& options, Io& io) {
   return Outcome::done;
 }
 
+/// Verifies the size and SHA-256 of every file, and the signature. Fault::spec if one differs.
 Result<Outcome> bundle_verify(const BundleOptions& options, Io& io) {
   const bundle::BundleHead head = TRY(bundle::read_bundle_head(options.bundle));
   const bundle::Signers signers = bundle::signers_files(options.signers);
@@ -105,6 +121,7 @@ Result<Outcome> bundle_verify(const BundleOptions& options, Io& io) {
   return Outcome::done;
 }
 
+/// Prints how `other` differs from `bundle`. Outcome::failed if it does, as for diff(1).
 Result<Outcome> bundle_diff(const BundleOptions& options, Io& io) {
   const bundle::Bundle before = TRY(read(options.bundle)), after = TRY(read(options.other));
   const auto old_files = by_label(before), new_files = by_label(after);
@@ -135,6 +152,7 @@ Result<Outcome> bundle_diff(const BundleOptions& options, Io& io) {
   return text.empty() ? Outcome::done : Outcome::failed;
 }
 
+/// Creates a bundle with the contents of `bundle`, which is verified first, and more.
 Result<Outcome> bundle_extend(const BundleExtendOptions& options, Io& io) {
   TRY(check_output(options.output));
   for (const std::string& image : options.images) (void)TRY(base::parse_image_reference(image));
@@ -177,6 +195,74 @@ Result<Outcome> bundle_extend(const BundleExtendOptions& options, Io& io) {
       },
       options.output, io));
   return Outcome::done;
+}
+
+void add_bundle(Line& line, BundleOptions& options) {
+  line.argument("BUNDLE", options.bundle, "Bundle directory or archive").required();
+  add_format(line, options.format);
+}
+
+}  // namespace
+
+Command bundle_inspect_command() {
+  return CommandRow<BundleOptions>{
+      .name = "bundle inspect",
+      .group = Group::bundles,
+      .summary = "Show the contents of a bundle",
+      .options = add_bundle,
+      .examples = {{"gpuadm bundle inspect lab.tar.zst", "files, images, sizes"}},
+      .run = bundle_inspect};
+}
+
+Command bundle_verify_command() {
+  return CommandRow<BundleOptions>{
+      .name = "bundle verify",
+      .group = Group::bundles,
+      .summary = "Verify all checksums and the signature",
+      .options =
+          [](Line& line, BundleOptions& options) {
+            add_bundle(line, options);
+            add_signers(line, options.signers);
+          },
+      .examples = {{"gpuadm bundle verify lab.tar.zst --signers allowed_signers", "before transfer"}},
+      .run = bundle_verify};
+}
+
+Command bundle_diff_command() {
+  return CommandRow<BundleOptions>{
+      .name = "bundle diff",
+      .group = Group::bundles,
+      .summary = "Compare two bundles; exit code 1 if they differ",
+      .options =
+          [](Line& line, BundleOptions& options) {
+            add_bundle(line, options);
+            line.argument("OTHER", options.other, "Bundle to compare with").required();
+          },
+      .examples = {{"gpuadm bundle diff old.tar.zst new.tar.zst", "what is new"}},
+      .run = bundle_diff};
+}
+
+Command bundle_extend_command() {
+  return CommandRow<BundleExtendOptions>{
+      .name = "bundle extend",
+      .group = Group::bundles,
+      .summary = "Create a bundle from another one, with more images or packages",
+      .options =
+          [](Line& line, BundleExtendOptions& options) {
+            line.argument("BUNDLE", options.bundle, "Bundle directory or archive").required();
+            add_bundle_output(line, options.output);
+            line.list("--image", options.images, "NAME,...", "Additional images");
+            line.list("--package", options.packages, "FILE,...", "Additional packages, .deb or .rpm");
+            add_source(line, options.source,
+                       "Source of the images: public registries (public), or a directory or URL that "
+                       "mirrors them, https://HOST/PATH as HOST/PATH");
+            add_sign(line, options.sign);
+            add_signers(line, options.signers);
+          },
+      .examples = {{"gpuadm bundle extend lab.tar.zst -o more.tar.zst --image "
+                    "docker.io/library/busybox:1.36",
+                    "with another image"}},
+      .run = bundle_extend};
 }
 
 }  // namespace commands

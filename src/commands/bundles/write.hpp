@@ -4,7 +4,7 @@
 #include "gpuadm/bundle/files.hpp"
 #include "gpuadm/spec/cluster.hpp"
 
-#include "commands/bundles/bundle.hpp"
+#include "commands/bundles/bundle_options.hpp"
 
 #include <string>
 

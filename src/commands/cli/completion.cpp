@@ -4,9 +4,9 @@
 
 namespace commands {
 
-std::vector<std::string> valued(const Command& root) {
+std::vector<std::string> valued(const CommandHelp& root) {
   std::set<std::string> names;
-  each(root, [&](const Command& command) {
+  each(root, [&](const CommandHelp& command) {
     for (const Argument& argument : command.arguments)
       if (!argument.value.empty() && !argument.attached && !argument.value.starts_with('['))
         names.insert(argument.names.begin(), argument.names.end());
@@ -14,10 +14,10 @@ std::vector<std::string> valued(const Command& root) {
   return {names.begin(), names.end()};
 }
 
-std::vector<std::string> paths_below(const Command& root) {
+std::vector<std::string> paths_below(const CommandHelp& root) {
   std::vector<std::string> paths;
-  for (const Command& verb : root.verbs)
-    each(verb, [&](const Command& command) { paths.push_back(name_of(command)); });
+  for (const CommandHelp& verb : root.subcommands)
+    each(verb, [&](const CommandHelp& command) { paths.push_back(name_of(command)); });
   return paths;
 }
 

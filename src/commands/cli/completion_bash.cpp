@@ -45,22 +45,22 @@ std::string branches(const std::map<std::string, std::vector<std::string>>& patt
 }
 
 /// What follows an option: by its name alone if it has the same meaning in all commands.
-std::string values(const Command& root) {
+std::string values(const CommandHelp& root) {
   std::map<std::string, std::set<std::string>> answers;
   const auto all = [&](const auto& call) {
-    each(root, [&](const Command& command) {
+    each(root, [&](const CommandHelp& command) {
       for (const Argument& argument : command.arguments)
         if (!argument.value.empty() && !argument.attached)
           for (const std::string& name : argument.names) call(command, name, fill(argument));
     });
   };
-  all([&](const Command&, const std::string& name, const std::string& answer) {
+  all([&](const CommandHelp&, const std::string& name, const std::string& answer) {
     answers[name].insert(answer);
   });
   std::map<std::string, std::vector<std::string>> special, general;
   for (const auto& [name, of] : answers)
     if (of.size() == 1) general[*of.begin()].push_back("*:" + name);
-  all([&](const Command& command, const std::string& name, const std::string& answer) {
+  all([&](const CommandHelp& command, const std::string& name, const std::string& answer) {
     if (answers.at(name).size() > 1)
       special[answer].push_back(base::quote(fmt::format("{}:{}", name_of(command), name)));
   });
@@ -68,9 +68,9 @@ std::string values(const Command& root) {
 }
 
 /// The other words of a command line: its options after a dash, otherwise its commands or arguments.
-std::string places(const Command& root) {
+std::string places(const CommandHelp& root) {
   std::string text;
-  each(root, [&](const Command& command) {
+  each(root, [&](const CommandHelp& command) {
     std::string options, place;
     for (const Argument& argument : command.arguments) {
       for (const std::string& name : argument.names)
@@ -79,7 +79,8 @@ std::string places(const Command& root) {
       if (argument.placed && place.empty() && argument.kind != Kind::word) place = fill(argument);
     }
     std::string verbs;
-    for (const Command& verb : command.verbs) verbs += (verbs.empty() ? "" : " ") + verb.path.back();
+    for (const CommandHelp& verb : command.subcommands)
+      verbs += (verbs.empty() ? "" : " ") + verb.path.back();
     if (!verbs.empty())
       place = place.starts_with("_gpuadm_list \"")
                   ? base::replace_all(place, "_list \"", "_list \"" + verbs + " ")
@@ -91,7 +92,7 @@ std::string places(const Command& root) {
   return text;
 }
 
-std::string global_options(const Command& root) {
+std::string global_options(const CommandHelp& root) {
   std::string names;
   for (const Argument& argument : root.arguments)
     if (!argument.names.empty()) names += " " + argument.names.back();
@@ -138,7 +139,7 @@ complete -F _gpuadm gpuadm
 
 }  // namespace
 
-std::string bash_completion(const Command& root, const Names& names) {
+std::string bash_completion(const CommandHelp& root, const Names& names) {
   std::vector<std::string> paths = paths_below(root);
   for (std::string& path : paths) path = base::quote(path);
   std::string text = bash_script;

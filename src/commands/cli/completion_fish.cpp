@@ -72,7 +72,7 @@ complete -c gpuadm -f
 
 }  // namespace
 
-std::string fish_completion(const Command& root, const Names& names) {
+std::string fish_completion(const CommandHelp& root, const Names& names) {
   std::vector<std::string> paths = paths_below(root);
   for (std::string& path : paths) path = quoted(path);
   std::string text = base::replace_all(fish_script, "@checks@", base::join(names.checks, " "));
@@ -82,18 +82,18 @@ std::string fish_completion(const Command& root, const Names& names) {
   text = base::replace_all(text, "@keys@", base::join(keys, " "));
   text = base::replace_all(text, "@paths@", base::join(paths, " "));
   text = base::replace_all(text, "@valued@", base::join(valued(root), " "));
-  each(root, [&](const Command& command) {
+  each(root, [&](const CommandHelp& command) {
     const bool top = command.path.size() == 1;
     const std::string at = fmt::format(" -n {}", quoted("__gpuadm_at " + name_of(command)));
-    for (const Command& verb : command.verbs)
-      text += fmt::format("complete -c gpuadm{} -a {} -d {}\n", at, verb.path.back(), quoted(verb.says));
+    for (const CommandHelp& verb : command.subcommands)
+      text += fmt::format("complete -c gpuadm{} -a {} -d {}\n", at, verb.path.back(), quoted(verb.summary));
     for (const Argument& argument : command.arguments) {
       if (!argument.names.empty()) {
         text += "complete -c gpuadm" + (top ? "" : at);
         for (const std::string& name : argument.names)
           text += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
         const std::string value = fish_value(argument, true);
-        text += fmt::format("{}{} -d {}\n", value.empty() ? "" : " ", value, quoted(argument.says));
+        text += fmt::format("{}{} -d {}\n", value.empty() ? "" : " ", value, quoted(argument.summary));
       }
       if (!argument.placed || argument.kind == Kind::word) continue;
       text += fmt::format("complete -c gpuadm{} {}\n", at,

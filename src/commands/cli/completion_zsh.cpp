@@ -41,7 +41,7 @@ std::string specifications(const Argument& argument) {
   const bool optional = argument.attached || argument.value.starts_with('[');
   for (const std::string& name : argument.names) {
     std::string one =
-        fmt::format("({}){}{}[{}]", others, name, argument.attached ? "=-" : "", bracketed(argument.says));
+        fmt::format("({}){}{}[{}]", others, name, argument.attached ? "=-" : "", bracketed(argument.summary));
     if (!argument.value.empty()) one += (optional ? ":" : "") + zsh_value(argument, true);
     text += fmt::format("        {} \\\n", base::quote(one));
   }
@@ -51,12 +51,12 @@ std::string specifications(const Argument& argument) {
   return text;
 }
 
-std::string branch(const Command& root, const Command& command) {
+std::string branch(const CommandHelp& root, const CommandHelp& command) {
   std::string text = fmt::format("    {})\n", base::quote(name_of(command)));
-  if (!command.verbs.empty()) {
+  if (!command.subcommands.empty()) {
     text += "      verbs=(\n";
-    for (const Command& verb : command.verbs)
-      text += fmt::format("        {}\n", base::quote(verb.path.back() + ":" + verb.says));
+    for (const CommandHelp& verb : command.subcommands)
+      text += fmt::format("        {}\n", base::quote(verb.path.back() + ":" + verb.summary));
     // A command that also has arguments offers both.
     const bool has_arguments = std::ranges::any_of(command.arguments, &Argument::placed);
     text += fmt::format(
@@ -97,12 +97,12 @@ if [ "$funcstack[1]" = _gpuadm ]; then _gpuadm "$@"; else compdef _gpuadm gpuadm
 
 }  // namespace
 
-std::string zsh_completion(const Command& root, const Names& names) {
+std::string zsh_completion(const CommandHelp& root, const Names& names) {
   std::vector<std::string> paths = paths_below(root), keys = names.keys;
   for (std::string& path : paths) path = base::quote(path);
   for (std::string& key : keys) key = base::quote(key);
   std::string branches;
-  each(root, [&](const Command& command) { branches += branch(root, command); });
+  each(root, [&](const CommandHelp& command) { branches += branch(root, command); });
   std::string text = base::replace_all(zsh_script, "@checks@", base::join(names.checks, " "));
   text = base::replace_all(text, "@train_checks@", base::join(names.train_checks, " "));
   text = base::replace_all(text, "@keys@", base::join(keys, " "));

@@ -11,23 +11,10 @@
 namespace commands {
 namespace {
 
-struct Theme {
-  const char* heading;
-  std::vector<std::string_view> verbs;
-};
-
-/// Groups of the commands; others come last.
-const std::vector<Theme>& themes() {
-  static const std::vector<Theme> themes = {
-      {"Inspect", {"doctor", "facts", "status", "dashboard", "verify", "diff", "explain", "support"}},
-      {"Build", {"init", "adopt", "apply", "join", "upgrade", "addon", "runtime", "playbook"}},
-      {"Operate", {"gpu", "health", "certs", "etcd", "repair", "kubeconfig", "exec", "logs", "cp"}},
-      {"Workloads", {"notebook", "train", "storage", "workload"}},
-      {"Undo", {"undo", "remove", "reset"}},
-      {"Bundles and assets", {"bundle", "config", "assets"}},
-  };
-  return themes;
-}
+constexpr std::pair<Group, const char*> headings[] = {
+    {Group::inspect, "Inspect"},     {Group::install, "Build"}, {Group::operate, "Operate"},
+    {Group::workloads, "Workloads"}, {Group::undo, "Undo"},     {Group::bundles, "Bundles and assets"},
+    {Group::other, "Other"}};
 
 using report::wrapped;
 
@@ -35,15 +22,15 @@ class Help {
  public:
   explicit Help(std::size_t width) : width_(width) {}
 
-  std::string of(const Command& command) {
-    text_ = wrapped(command.says, 0, width_) + "\n\n";
+  std::string of(const CommandHelp& command) {
+    text_ = wrapped(command.summary, 0, width_) + "\n\n";
     text_ += "Usage: " + wrapped(usage_of(command), 7, width_) + "\n";
     add_arguments(command);
-    add_verbs(command);
+    add_commands(command);
     add_examples(command);
     if (command.path.size() == 1)
       text_ += "\nExit codes: " + wrapped(exit_codes, 12, width_) + "\n";
-    else if (!command.verbs.empty())
+    else if (!command.subcommands.empty())
       text_ += fmt::format("\nRun {} COMMAND --help for more.\n", name_of(command));
     else
       text_ += "\n-v, -q, --plain, --log-format, --no-color, --assets: see gpuadm --help.\n";
@@ -51,17 +38,17 @@ class Help {
   }
 
  private:
-  void row(const std::string& left, std::string_view says) {
+  void row(const std::string& left, std::string_view summary) {
     constexpr std::size_t margin = 30;
     text_ += "  " + left;
-    if (left.size() + 4 > margin && !says.empty())
+    if (left.size() + 4 > margin && !summary.empty())
       text_ += "\n" + std::string(margin, ' ');
     else
       text_ += std::string(margin - std::min(margin, left.size() + 2), ' ');
-    text_ += wrapped(says, margin, width_) + "\n";
+    text_ += wrapped(summary, margin, width_) + "\n";
   }
 
-  void add_arguments(const Command& command) {
+  void add_arguments(const CommandHelp& command) {
     std::vector<std::string> headings;
     const auto heading_of = [](const Argument& argument) {
       return argument.names.empty() ? std::string("Arguments") : argument.heading;
@@ -76,31 +63,28 @@ class Help {
     for (const std::string& heading : headings) {
       text_ += "\n" + heading + ":\n";
       for (const Argument& argument : command.arguments)
-        if (heading_of(argument) == heading) row(spelled(argument), argument.says);
+        if (heading_of(argument) == heading) row(spelled(argument), argument.summary);
     }
   }
 
-  void add_verbs(const Command& command) {
-    if (command.verbs.empty()) return;
-    std::vector<std::string_view> grouped;
-    if (command.path.size() == 1)
-      for (const Theme& theme : themes()) {
-        text_ += fmt::format("\n{}:\n", theme.heading);
-        for (const std::string_view name : theme.verbs)
-          for (const Command& verb : command.verbs)
-            if (verb.path.back() == name) row(verb.path.back(), verb.says);
-        grouped.insert(grouped.end(), theme.verbs.begin(), theme.verbs.end());
+  void add_commands(const CommandHelp& command) {
+    if (command.path.size() == 1) {
+      for (const auto& [group, heading] : headings) {
+        text_ += fmt::format("\n{}:\n", heading);
+        for (const CommandHelp& one : command.subcommands)
+          if (one.group == group) row(one.path.back(), one.summary);
       }
-    text_ += grouped.empty() ? "\nCommands:\n" : "\nOther:\n";
-    for (const Command& verb : command.verbs)
-      if (std::ranges::find(grouped, verb.path.back()) == grouped.end()) row(verb.path.back(), verb.says);
+    } else if (!command.subcommands.empty()) {
+      text_ += "\nCommands:\n";
+      for (const CommandHelp& one : command.subcommands) row(one.path.back(), one.summary);
+    }
   }
 
-  void add_examples(const Command& command) {
+  void add_examples(const CommandHelp& command) {
     if (command.examples.empty()) return;
     text_ += "\nExamples:\n";
     for (const Example& example : command.examples) {
-      if (!example.says.empty()) text_ += fmt::format("  # {}\n", example.says);
+      if (!example.summary.empty()) text_ += fmt::format("  # {}\n", example.summary);
       text_ += fmt::format("  {}\n", example.command);
     }
   }
@@ -115,17 +99,17 @@ std::string cell(std::string_view text) {
 
 }  // namespace
 
-std::string help_of(const Command& command, std::size_t width) {
+std::string help_of(const CommandHelp& command, std::size_t width) {
   return Help(width).of(command);
 }
 
-std::string reference_of(const Command& root) {
+std::string reference_of(const CommandHelp& root) {
   std::string text = "# Command line\n\nGenerated by `docs/make` from `gpuadm COMMAND --help`.\n";
-  each(root, [&](const Command& command) {
-    text += fmt::format("\n## {}\n\n{}\n\n    {}\n", name_of(command), command.says, usage_of(command));
+  each(root, [&](const CommandHelp& command) {
+    text += fmt::format("\n## {}\n\n{}\n\n    {}\n", name_of(command), command.summary, usage_of(command));
     if (!command.examples.empty()) text += "\n```sh\n";
     for (const Example& example : command.examples)
-      text += example.command + (example.says.empty() ? "" : "  # " + example.says) + "\n";
+      text += example.command + (example.summary.empty() ? "" : "  # " + example.summary) + "\n";
     if (!command.examples.empty()) text += "```\n";
     // Connection options are listed once if they are the same for all commands.
     const bool connects = std::ranges::any_of(
@@ -134,7 +118,7 @@ std::string reference_of(const Command& root) {
     text += "\n| Argument | Meaning |\n|---|---|\n";
     for (const Argument& argument : command.arguments)
       if (argument.heading != "Connection" || here)
-        text += fmt::format("| `{}` | {} |\n", cell(spelled(argument)), cell(argument.says));
+        text += fmt::format("| `{}` | {} |\n", cell(spelled(argument)), cell(argument.summary));
     if (connects && !here)
       text += "| `--user`, `--port`, ... | How to connect, as for [gpuadm init](#gpuadm-init) |\n";
   });

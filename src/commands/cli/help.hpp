@@ -5,9 +5,9 @@
 namespace commands {
 
 /// The text of --help: at most `width` columns, except for longer words.
-[[nodiscard]] std::string help_of(const Command& command, std::size_t width);
+[[nodiscard]] std::string help_of(const CommandHelp& command, std::size_t width);
 /// Every command in Markdown: reference/cli.md of docs/make.
-[[nodiscard]] std::string reference_of(const Command& root);
+[[nodiscard]] std::string reference_of(const CommandHelp& root);
 
 inline constexpr const char* exit_codes =
     "0 success, 1 failed (hosts may have changed), 2 invalid command line or cluster file, 3 blocked by "

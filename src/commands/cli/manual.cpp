@@ -36,26 +36,26 @@ std::string heading_of(const Argument& argument) {
   return argument.heading == "Options" ? "OPTIONS" : "OPTIONS FOR CONNECTING";
 }
 
-std::string page_name(const Command& command) {
+std::string page_name(const CommandHelp& command) {
   return base::join(command.path, "-");
 }
 
-std::string arguments(const Command& command) {
+std::string arguments(const CommandHelp& command) {
   std::string text;
   for (const char* heading : {"ARGUMENTS", "OPTIONS", "OPTIONS FOR CONNECTING"}) {
     bool first = true;
     for (const Argument& argument : command.arguments) {
       if (heading_of(argument) != heading) continue;
       if (std::exchange(first, false)) text += fmt::format(".SH {}\n", heading);
-      text += fmt::format(".TP\n\\fB{}\\fR\n{}\n", roff(spelled(argument)), roff(argument.says));
+      text += fmt::format(".TP\n\\fB{}\\fR\n{}\n", roff(spelled(argument)), roff(argument.summary));
     }
   }
   return text;
 }
 
-std::string others(const Command& root, const Command& command) {
+std::string others(const CommandHelp& root, const CommandHelp& command) {
   std::vector<std::string> names;
-  each(root, [&](const Command& other) {
+  each(root, [&](const CommandHelp& other) {
     const bool below = other.path.size() == command.path.size() + 1 &&
                        std::equal(command.path.begin(), command.path.end(), other.path.begin());
     const bool above = other.path.size() + 1 == command.path.size() &&
@@ -69,22 +69,23 @@ std::string others(const Command& root, const Command& command) {
   return text;
 }
 
-std::string page(const Command& root, const Command& command, const std::string& version, base::Time date) {
+std::string page(const CommandHelp& root, const CommandHelp& command, const std::string& version,
+                 base::Time date) {
   const std::string name = page_name(command);
-  std::string says = command.says;
-  if (says.ends_with('.')) says.pop_back();
+  std::string summary = command.summary;
+  if (summary.ends_with('.')) summary.pop_back();
   std::string text = fmt::format(".TH {} 1 {} \"gpuadm {}\" \"gpuadm's manual\"\n", roff(upper(name)),
                                  base::iso8601(date).substr(0, 10), version);
-  text += fmt::format(".SH NAME\n{} \\- {}\n", roff(name), roff(says));
+  text += fmt::format(".SH NAME\n{} \\- {}\n", roff(name), roff(summary));
   text += fmt::format(".SH SYNOPSIS\n.nf\n{}\n.fi\n", roff(usage_of(command)));
   text += arguments(command);
-  if (!command.verbs.empty()) text += ".SH COMMANDS\n";
-  for (const Command& verb : command.verbs)
-    text += fmt::format(".TP\n\\fB{}\\fR\n{}\n", roff(verb.path.back()), roff(verb.says));
+  if (!command.subcommands.empty()) text += ".SH COMMANDS\n";
+  for (const CommandHelp& verb : command.subcommands)
+    text += fmt::format(".TP\n\\fB{}\\fR\n{}\n", roff(verb.path.back()), roff(verb.summary));
   if (!command.examples.empty()) text += ".SH EXAMPLES\n";
   for (const Example& example : command.examples)
     text += fmt::format(".TP\n\\fB{}\\fR\n{}\n", roff(example.command),
-                        example.says.empty() ? "\\&" : roff(example.says));
+                        example.summary.empty() ? "\\&" : roff(example.summary));
   text += fmt::format(".SH EXIT STATUS\n{}\n", roff(exit_codes));
   if (const std::string also = others(root, command); !also.empty()) text += ".SH SEE ALSO\n" + also;
   return text;
@@ -92,10 +93,10 @@ std::string page(const Command& root, const Command& command, const std::string&
 
 }  // namespace
 
-std::vector<std::pair<std::string, std::string>> manual_of(const Command& root, const std::string& version,
-                                                           base::Time date) {
+std::vector<std::pair<std::string, std::string>> manual_of(const CommandHelp& root,
+                                                           const std::string& version, base::Time date) {
   std::vector<std::pair<std::string, std::string>> pages;
-  each(root, [&](const Command& command) {
+  each(root, [&](const CommandHelp& command) {
     pages.emplace_back(page_name(command) + ".1", page(root, command, version, date));
   });
   return pages;

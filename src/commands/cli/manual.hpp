@@ -11,7 +11,7 @@
 namespace commands {
 
 /// The man pages: file name ("gpuadm-init.1") and text for each command.
-[[nodiscard]] std::vector<std::pair<std::string, std::string>> manual_of(const Command& root,
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> manual_of(const CommandHelp& root,
                                                                          const std::string& version,
                                                                          base::Time date);
 

@@ -2,6 +2,8 @@
 
 #include "gpuadm/base/text.hpp"
 
+#include "commands/cli/parser.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -44,7 +46,7 @@ Argument argument_of(const CLI::Option& option) {
   for (const std::string& name : option.get_snames()) argument.names.push_back("-" + name);
   for (const std::string& name : option.get_lnames()) argument.names.push_back("--" + name);
   argument.placed = option.get_positional();
-  argument.says = option.get_description();
+  argument.summary = option.get_description();
   argument.heading = option.get_group();
   argument.required = option.get_required();
   const std::string text(base::trim(option.get_option_text()));
@@ -67,9 +69,27 @@ Kind checks_of(const std::vector<std::string>& path) {
   return verb == "train" ? Kind::train_checks : verb == "explain" ? Kind::all_checks : Kind::checks;
 }
 
-Command command_of(const CLI::App& app, std::vector<std::string> path) {
-  Command command{std::move(path), app.get_description(), {}, {}, {}};
-  command.examples = examples_of(name_of(command));
+/// The row of a command; nothing: `gpuadm` itself.
+const Command* row_of(const std::vector<std::string>& path) {
+  const std::string name = base::join({path.begin() + 1, path.end()}, " ");
+  const auto row = std::ranges::find(all_commands(), name, &Command::name);
+  return row == all_commands().end() ? nullptr : &*row;
+}
+
+std::vector<Example> first_examples() {
+  return {{"gpuadm doctor ubuntu@192.0.2.10", "check the host"},
+          {"gpuadm init ubuntu@192.0.2.10 --dry-run", "show what would change"},
+          {"gpuadm init ubuntu@192.0.2.10", "create the cluster, after confirmation"}};
+}
+
+CommandHelp command_of(const CLI::App& app, std::vector<std::string> path) {
+  const Command* row = row_of(path);
+  CommandHelp command{.path = std::move(path),
+                      .summary = app.get_description(),
+                      .group = row ? row->group : Group::other,
+                      .arguments = {},
+                      .examples = row ? row->examples : first_examples(),
+                      .subcommands = {}};
   for (const CLI::Option* option : app.get_options())
     if (!option->get_group().empty()) {
       command.arguments.push_back(argument_of(*option));
@@ -80,27 +100,35 @@ Command command_of(const CLI::App& app, std::vector<std::string> path) {
     if (verb->get_group().empty()) continue;
     std::vector<std::string> below = command.path;
     below.push_back(verb->get_name());
-    command.verbs.push_back(command_of(*verb, std::move(below)));
+    command.subcommands.push_back(command_of(*verb, std::move(below)));
   }
   return command;
 }
 
 }  // namespace
 
-Command model_of(const CLI::App& app) {
+CommandHelp whole_model() {
+  Settings settings;
+  Run chosen;
+  CLI::App root{about, "gpuadm"};
+  declare_commands(root, settings, chosen);
+  return model_of(root);
+}
+
+CommandHelp model_of(const CLI::App& app) {
   std::vector<std::string> path;
   for (const CLI::App* at = &app; at; at = at->get_parent()) path.insert(path.begin(), at->get_name());
   return command_of(app, std::move(path));
 }
 
-std::string name_of(const Command& command) {
+std::string name_of(const CommandHelp& command) {
   return base::join(command.path, " ");
 }
 
-std::string usage_of(const Command& command) {
+std::string usage_of(const CommandHelp& command) {
   std::string text = name_of(command);
   const bool has_arguments = std::ranges::any_of(command.arguments, &Argument::placed);
-  if (!command.verbs.empty()) text += has_arguments ? " [COMMAND]" : " COMMAND";
+  if (!command.subcommands.empty()) text += has_arguments ? " [COMMAND]" : " COMMAND";
   if (!command.arguments.empty()) text += " [OPTIONS]";
   for (const Argument& argument : command.arguments) {
     if (!argument.placed) continue;
@@ -116,9 +144,9 @@ std::string spelled(const Argument& argument) {
   return argument.value.empty() ? names : names + (argument.attached ? "" : " ") + argument.value;
 }
 
-void each(const Command& command, const std::function<void(const Command&)>& call) {
+void each(const CommandHelp& command, const std::function<void(const CommandHelp&)>& call) {
   call(command);
-  for (const Command& verb : command.verbs) each(verb, call);
+  for (const CommandHelp& verb : command.subcommands) each(verb, call);
 }
 
 }  // namespace commands

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "commands/command.hpp"
+
 #include <CLI/CLI.hpp>
 
 #include <functional>
@@ -16,7 +18,7 @@ enum class Kind { flag, word, choice, file, folder, checks, train_checks, all_ch
 struct Argument {
   std::vector<std::string> names;  ///< "-f", "--file"; empty: positional
   std::string value;               ///< its name in help: "FILE"; empty for a flag
-  std::string says;
+  std::string summary;
   std::string heading;  ///< "Options", "Connection"
   Kind kind = Kind::flag;
   std::vector<std::string> choices;
@@ -26,30 +28,30 @@ struct Argument {
   bool attached = false;  ///< its optional value is only accepted as --name=VALUE
 };
 
-struct Example {
-  std::string command, says;
-};
-
-struct Command {
+/// A command as its documents show it.
+struct CommandHelp {
   std::vector<std::string> path;  ///< "gpuadm", "config", "lint"
-  std::string says;
+  std::string summary;
+  Group group = Group::other;  ///< of a command without subcommands, and of a group
   std::vector<Argument> arguments;
   std::vector<Example> examples;
-  std::vector<Command> verbs;
+  std::vector<CommandHelp> subcommands;
 };
 
+inline constexpr const char* about =
+    "gpuadm turns machines with NVIDIA GPUs into a Kubernetes cluster over SSH.";
+
 /// A command and all its subcommands. Commands and options of the group "" are hidden.
-[[nodiscard]] Command model_of(const CLI::App& app);
+[[nodiscard]] CommandHelp model_of(const CLI::App& app);
+/// `gpuadm` with all its commands.
+[[nodiscard]] CommandHelp whole_model();
 /// "gpuadm config lint"
-[[nodiscard]] std::string name_of(const Command& command);
+[[nodiscard]] std::string name_of(const CommandHelp& command);
 /// "gpuadm config lint [OPTIONS] FILE"
-[[nodiscard]] std::string usage_of(const Command& command);
+[[nodiscard]] std::string usage_of(const CommandHelp& command);
 /// "-f, --file FILE"
 [[nodiscard]] std::string spelled(const Argument& argument);
 /// Calls with the command and all its subcommands, each before its own subcommands.
-void each(const Command& command, const std::function<void(const Command&)>& call);
-
-/// Examples for a command, the most common first; empty: none.
-[[nodiscard]] std::vector<Example> examples_of(const std::string& name);
+void each(const CommandHelp& command, const std::function<void(const CommandHelp&)>& call);
 
 }  // namespace commands

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "commands/app.hpp"
+#include "commands/command.hpp"
 
 namespace commands {
 

@@ -2,7 +2,7 @@
 
 #include "gpuadm/facts/redact.hpp"
 
-#include "commands/app.hpp"
+#include "commands/command.hpp"
 
 #include <string_view>
 

@@ -4,7 +4,7 @@
 #include "gpuadm/checks/checks.hpp"
 #include "gpuadm/session/recording.hpp"
 
-#include "commands/app.hpp"
+#include "commands/command.hpp"
 
 #include <string>
 #include <vector>

@@ -1,4 +1,3 @@
-#include "gpuadm/base/files.hpp"
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/report/wrap.hpp"
@@ -15,11 +14,13 @@
 #include "gpuadm/session/watch.hpp"
 #include "gpuadm/spec/cluster.hpp"
 
+#include "commands/inspect/baseline.hpp"
 #include "commands/inspect/demo.hpp"
 #include "commands/inspect/doctor_options.hpp"
 #include "commands/inspect/fix.hpp"
 #include "commands/inspect/watch_and_report.hpp"
 #include "commands/install/identity.hpp"
+#include "commands/shared_options.hpp"
 
 #include <fmt/format.h>
 
@@ -164,31 +165,6 @@ Result<spec::Decisions> decide(const DoctorOptions& options, const session::Reco
   return decisions;
 }
 
-/// Identity of a finding across runs.
-std::string key_of(const std::string& host, const std::string& id) {
-  return host + "\n" + id;
-}
-
-/// The open findings of an earlier run, from `doctor -o json` or the run directory.
-Result<std::set<std::string>> read_baseline(const std::filesystem::path& file) {
-  constexpr const char* hint = "create one: gpuadm doctor -o json > FILE";
-  const auto tree = base::json::read(TRY(base::read_file(file)), file.string());
-  if (!tree) return base::fail(base::Fault::usage, "--baseline " + tree.error().what, hint);
-  const base::Tree* findings = tree->find("findings");
-  if (!findings || !findings->is_list())
-    return base::fail(base::Fault::usage,
-                      fmt::format("--baseline {}: no findings in this file", file.string()), hint);
-  std::set<std::string> known;
-  for (const base::Tree& finding : findings->items()) {
-    const auto text = [&](const char* key) {
-      const base::Tree* value = finding.find(key);
-      return value ? value->text() : std::string();
-    };
-    if (text("result") != "pass" && text("result") != "skip") known.insert(key_of(text("host"), text("id")));
-  }
-  return known;
-}
-
 /// The command to suggest: one that fixes or explains the first broken link; otherwise the next command for
 /// such hosts. Empty: none, for a recording without a fault.
 std::string next_command(const std::vector<report::Finding>& findings, const facts::Census& census,
@@ -237,8 +213,6 @@ void show(const std::vector<report::Finding>& findings, const session::Recording
   }
 }
 
-}  // namespace
-
 Result<Outcome> doctor(const DoctorOptions& asked, Io& io) {
   DoctorOptions options = asked;
   TRY(session::known_ids(options.only));
@@ -262,7 +236,7 @@ Result<Outcome> doctor(const DoctorOptions& asked, Io& io) {
     auto findings = TRY(find_for(options, recording, decisions, assets));
     std::erase_if(findings, [&](const report::Finding& finding) {
       return (finding.id != session::reachable && !wanted(options, finding.id)) ||
-             (!known.empty() && known.contains(key_of(finding.host, finding.id)));
+             (!known.empty() && known.contains(finding_key(finding.host, finding.id)));
     });
     TRY(mark_fixable(findings, recording.cluster, recording.survey.census, assets));
     return findings;
@@ -294,6 +268,22 @@ Result<Outcome> doctor(const DoctorOptions& asked, Io& io) {
   return std::ranges::any_of(findings, [&](const auto& finding) { return fails(finding, options); })
              ? Outcome::blocked
              : Outcome::done;
+}
+
+}  // namespace
+
+Command doctor_command() {
+  return CommandRow<DoctorOptions>{
+      .name = "doctor",
+      .group = Group::inspect,
+      .summary = "Check hosts and clusters, and show how to fix what is wrong",
+      .options = add_doctor,
+      .examples = {{"gpuadm doctor -f cluster.yaml", "all hosts of the file"},
+                   {"gpuadm doctor gpu1 -f cluster.yaml --only gpu,rdma", "one host, only GPUs and RDMA"},
+                   {"gpuadm doctor root@192.0.2.10 --fix --dry-run", "show safe fixes"},
+                   {"gpuadm doctor --demo", "list built-in faults"},
+                   {"gpuadm doctor -f cluster.yaml -o junit", "for CI"}},
+      .run = doctor};
 }
 
 }  // namespace commands

@@ -6,6 +6,7 @@
 #include "gpuadm/workload/train_check.hpp"
 
 #include "commands/inspect/fix.hpp"
+#include "commands/shared_options.hpp"
 
 #include <fmt/format.h>
 
@@ -15,6 +16,12 @@
 namespace commands {
 
 namespace {
+
+struct ExplainOptions {
+  Common common;
+  std::vector<std::string> ids;  ///< of checks; a prefix ending in a dot means all below it
+  Format format = Format::text;
+};
 
 /// One check with its article, for all output formats.
 struct ExplainedCheck {
@@ -128,9 +135,11 @@ Result<std::vector<ExplainedCheck>> pages(const Common& common) {
   return all;
 }
 
-}  // namespace
-
+/// Prints what checks inspect, why, and what fixes their findings.
 Result<Outcome> explain(const ExplainOptions& options, Io& io) {
+  if (options.ids.empty())
+    return base::fail(base::Fault::usage, "explain: ID is required",
+                      "gpuadm explain --help lists the options");
   TRY(session::known_among(options.ids, explained_checks()));
   base::Tree tree = base::Tree::list();
   std::string text;
@@ -144,6 +153,25 @@ Result<Outcome> explain(const ExplainOptions& options, Io& io) {
   }
   io.out(options.format == Format::json ? base::json::write(tree) + "\n" : text);
   return Outcome::done;
+}
+
+}  // namespace
+
+Command explain_command() {
+  return CommandRow<ExplainOptions>{
+      .name = "explain",
+      .group = Group::inspect,
+      .summary = "Explain a check, or why a pod does not run",
+      .options =
+          [](Line& line, ExplainOptions& options) {
+            line.assets(options.common.assets);
+            line.argument("ID", options.ids, "Id as in `gpuadm doctor --list`, or a prefix such as gpu");
+            add_format(line, options.format,
+                       {{"json", Format::json}, {"markdown", Format::markdown}, {"text", Format::text}});
+          },
+      .examples = {{"gpuadm explain gpu.driver.smi-runs", "one check"},
+                   {"gpuadm explain net", "all network checks"}},
+      .run = explain};
 }
 
 }  // namespace commands

@@ -1,7 +1,6 @@
 #include "commands/inspect/explain_pod.hpp"
 
 #include "gpuadm/base/host_errors.hpp"
-#include "gpuadm/base/json.hpp"
 #include "gpuadm/base/shell.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/session/ask.hpp"
@@ -9,8 +8,6 @@
 #include "gpuadm/session/cluster_view.hpp"
 #include "gpuadm/session/connections.hpp"
 #include "gpuadm/session/typed.hpp"
-
-#include "commands/inspect/explain_pod_command.hpp"
 
 #include <fmt/format.h>
 
@@ -118,24 +115,6 @@ std::string explain_command(const kube::PodName& name, const session::Hosts& hos
 
 std::string with_details(const std::string& fix, const std::string& command) {
   return fix.empty() ? command : fmt::format("{}; details: {}", fix, command);
-}
-
-Result<Outcome> explain_pod(const ExplainPodOptions& options, Io& io) {
-  const kube::PodName name = TRY(kube::parse_pod_name(options.pod));
-  const assets::Store assets = TRY(assets::Store::open(options.common.assets));
-  const spec::Cluster cluster = TRY(session::read_cluster(options.hosts, options.common.connection));
-  const auto connections = TRY(session::Connections::open(cluster, options.common.connection, io));
-  const auto fleet = connections->fleet(session::Access::read_only);
-  kube::PodExplanation explanation = TRY(explain_pod(cluster, name, *fleet, assets));
-  // Suggested commands get the arguments that select the same hosts.
-  const std::string rest = session::typed({options.hosts.file, {}}, options.common.connection);
-  for (kube::PodLink& link : explanation.links)
-    if (link.fix.starts_with("gpuadm ") && link.fix.find_first_of(",;") == std::string::npos &&
-        link.fix.find(" -f ") == std::string::npos)
-      link.fix += rest;
-  io.out(options.format == Format::json ? base::json::write(to_tree(explanation)) + "\n"
-                                        : to_text(explanation, io.out_style.width));
-  return explanation.is_well() ? Outcome::done : Outcome::failed;
 }
 
 }  // namespace commands

@@ -7,6 +7,8 @@
 #include "gpuadm/spec/cluster.hpp"
 #include "gpuadm/transport/fleet.hpp"
 
+#include "commands/command.hpp"
+
 #include <optional>
 #include <string>
 

@@ -6,7 +6,7 @@
 #include "gpuadm/session/run_folder.hpp"
 #include "gpuadm/spec/cluster.hpp"
 
-#include "commands/app.hpp"
+#include "commands/shared_options.hpp"
 
 #include <fmt/format.h>
 
@@ -15,14 +15,18 @@
 namespace commands {
 namespace {
 
+struct FactsOptions {
+  Common common;
+  Hosts hosts;
+  Format format = Format::text;
+};
+
 std::string in_form(const session::Survey& survey, const std::string& json, Format format) {
   if (format == Format::json) return json;
   if (format == Format::text)
     return base::printable(base::yaml::write(session::to_tree(survey.census)), std::string::npos);
   return survey.probes.empty() ? std::string() : survey.probes.begin()->second;
 }
-
-}  // namespace
 
 Result<Outcome> facts(const FactsOptions& options, Io& io) {
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
@@ -50,6 +54,25 @@ Result<Outcome> facts(const FactsOptions& options, Io& io) {
       outcome = session::is_unreachable(error.fault) ? Outcome::unreachable : Outcome::failed;
   }
   return outcome;
+}
+
+}  // namespace
+
+Command facts_command() {
+  return CommandRow<FactsOptions>{
+      .name = "facts",
+      .group = Group::inspect,
+      .summary = "Show hardware, software and configuration of hosts",
+      .options =
+          [](Line& line, FactsOptions& options) {
+            add_hosts(line, options.hosts);
+            add_connection(line, options.common);
+            add_format(line, options.format,
+                       {{"json", Format::json}, {"probe", Format::probe}, {"text", Format::text}});
+          },
+      .examples = {{"gpuadm facts", "this machine"},
+                   {"gpuadm facts -f cluster.yaml -o json", "for another program"}},
+      .run = facts};
 }
 
 }  // namespace commands

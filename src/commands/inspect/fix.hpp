@@ -5,7 +5,7 @@
 #include "gpuadm/playbook/playbook.hpp"
 #include "gpuadm/report/finding.hpp"
 
-#include "commands/app.hpp"
+#include "commands/inspect/doctor_options.hpp"
 
 #include <map>
 #include <string>

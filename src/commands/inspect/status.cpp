@@ -1,4 +1,3 @@
-#include "commands/inspect/status.hpp"
 
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/text.hpp"
@@ -12,12 +11,24 @@
 #include "gpuadm/session/typed.hpp"
 
 #include "commands/inspect/judge_status.hpp"
+#include "commands/shared_options.hpp"
 
 #include <fmt/format.h>
 
 namespace commands {
 
 namespace {
+
+/// `wide`: text of any width, with addresses, members of etcd and single GPUs.
+enum class StatusForm { text, wide, json, yaml };
+
+struct StatusOptions {
+  Common common;
+  Hosts hosts;
+  std::filesystem::path from;  ///< a recording to read instead of hosts
+  int watch = 0;               ///< seconds between two surveys; 0: one survey
+  StatusForm form = StatusForm::text;
+};
 
 using base::Fault;
 
@@ -98,8 +109,9 @@ Result<> goes_together(const StatusOptions& options) {
   return {};
 }
 
-}  // namespace
-
+/// Prints nodes, control planes, etcd, network, certificates and GPUs, as reported by hosts and a
+/// control-plane node (docs/reference/status.md). Changes nothing. Outcome::failed if there is a problem,
+/// ::unreachable if no host is reachable. Fault::usage if all are reachable and none is a control-plane node.
 Result<Outcome> status(const StatusOptions& options, Io& io) {
   TRY(goes_together(options));
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
@@ -118,6 +130,33 @@ Result<Outcome> status(const StatusOptions& options, Io& io) {
   io.out(in_form(status, options.form, io.out_style.width));
   if (found.survey.survey.none_reached()) return Outcome::unreachable;
   return status.problems.empty() ? Outcome::done : Outcome::failed;
+}
+
+}  // namespace
+
+Command status_command() {
+  return CommandRow<StatusOptions>{
+      .name = "status",
+      .group = Group::inspect,
+      .summary = "Show the state of a cluster: nodes, control plane, etcd, network, certificates, GPUs",
+      .options =
+          [](Line& line, StatusOptions& options) {
+            add_hosts(line, options.hosts);
+            line.value("--from", options.from, "DIR", "Read a recording instead of connecting to hosts");
+            line.attached("--watch", options.watch, "5", "[=SECONDS]",
+                          "Repeat every N seconds (default 5) until Ctrl-C, in place on a terminal")
+                .range(1, 86400);
+            line.choice<StatusForm, StatusForm>("-o,--output", options.form,
+                                                {{"text", StatusForm::text},
+                                                 {"wide", StatusForm::wide},
+                                                 {"json", StatusForm::json},
+                                                 {"yaml", StatusForm::yaml}},
+                                                "Output format; text fits 80 columns");
+            add_connection(line, options.common);
+          },
+      .examples = {{"gpuadm status -f cluster.yaml", "on 80 columns"},
+                   {"gpuadm status -f cluster.yaml --watch", "refreshed in place"}},
+      .run = status};
 }
 
 }  // namespace commands

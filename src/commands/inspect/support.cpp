@@ -11,6 +11,7 @@
 
 #include "commands/inspect/archive.hpp"
 #include "commands/inspect/support_runs.hpp"
+#include "commands/shared_options.hpp"
 
 #include <fmt/format.h>
 
@@ -21,6 +22,14 @@
 namespace commands {
 
 namespace {
+
+struct SupportOptions {
+  Common common;
+  Hosts hosts;
+  std::filesystem::path
+      output;       ///< new .tar.gz file; empty: named by cluster and time, in the current directory
+  int lines = 500;  ///< of each log
+};
 
 namespace fs = std::filesystem;
 using base::Fault;
@@ -172,8 +181,7 @@ class Support {
   facts::Replaced replaced_;
 };
 
-}  // namespace
-
+/// Creates the support archive: docs/reference/support.md.
 Result<Outcome> support(const SupportOptions& options, Io& io) {
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
   session::Recording recording{TRY(session::read_cluster(options.hosts, options.common.connection)), {}, {}};
@@ -199,6 +207,25 @@ Result<Outcome> support(const SupportOptions& options, Io& io) {
                      base::human_bytes(fs::file_size(file, error)), contents, support.replaced(),
                      base::printable(support.renamed(), 1u << 16), review_note));
   return outcome;
+}
+
+}  // namespace
+
+Command support_command() {
+  return CommandRow<SupportOptions>{
+      .name = "support",
+      .group = Group::inspect,
+      .summary = "Collect logs, facts and findings in one archive, without secrets",
+      .options =
+          [](Line& line, SupportOptions& options) {
+            add_hosts(line, options.hosts);
+            add_connection(line, options.common);
+            line.value("-o,--output", options.output, "FILE", "Archive to create (.tar.gz); must not exist");
+            line.value("--lines", options.lines, "NUMBER", "Lines of each log (default 500)").range(1, 5000);
+          },
+      .examples = {{"gpuadm support -f cluster.yaml -o help.tar.gz",
+                    "logs and facts, without secrets and names"}},
+      .run = support};
 }
 
 }  // namespace commands

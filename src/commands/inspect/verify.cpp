@@ -10,8 +10,8 @@
 #include "gpuadm/session/pod_tests.hpp"
 #include "gpuadm/session/run_playbook.hpp"
 
-#include "commands/app.hpp"
 #include "commands/install/identity.hpp"
+#include "commands/shared_options.hpp"
 
 #include <fmt/format.h>
 
@@ -20,6 +20,13 @@
 namespace commands {
 
 namespace {
+
+struct VerifyOptions {
+  Common common;
+  Hosts hosts;
+  std::vector<std::string> only;  ///< names of links; empty: all
+  Format format = Format::text;
+};
 
 using checks::GpuNode;
 using checks::Link;
@@ -183,8 +190,9 @@ Outcome conclude(const Walk& walk, const std::vector<GpuNode>& nodes, std::size_
   return std::ranges::any_of(walk.findings(), report::is_open) ? Outcome::failed : Outcome::done;
 }
 
-}  // namespace
-
+/// Tests the pod network and DNS on every node, and the chain from the driver to a pod that computes on every
+/// node with GPUs (docs/reference/verify.md). Removes everything that it creates on hosts and in the cluster.
+/// Outcome::failed if a link fails.
 Result<Outcome> verify(const VerifyOptions& options, Io& terminal) {
   Io io = terminal;  // links are printed while pods are waited for, on the same terminal
   if (io.err_style.view == report::View::live) io.out = report::above_live_lines(io.out, io.out_style);
@@ -224,6 +232,30 @@ Result<Outcome> verify(const VerifyOptions& options, Io& terminal) {
   TRY(session.folder.save_results(cluster, survey.census, walk.findings()));
   if (!tried) return std::unexpected(tried.error());
   return conclude(walk, nodes, context.nodes.size(), facts, options, io);
+}
+
+}  // namespace
+
+Command verify_command() {
+  return CommandRow<VerifyOptions>{
+      .name = "verify",
+      .group = Group::inspect,
+      .summary = "Test the cluster network and run computations on every GPU in pods",
+      .options =
+          [](Line& line, VerifyOptions& options) {
+            add_hosts(line, options.hosts);
+            add_connection(line, options.common);
+            line.list("--only", options.only, "LINK,...",
+                      "Test only these of network, dns, driver, nvml, cdi, runtime, plugin, allocatable, "
+                      "scheduling, pod, compute, reload");
+            // A cluster without GPUs is not a failure any more; scripts may still use it.
+            line.ignored("--allow-none");
+            add_format(line, options.format);
+            line.flag("--json", options.format, Format::json, "Same as -o json");
+          },
+      .examples = {{"gpuadm verify -f cluster.yaml", "all links"},
+                   {"gpuadm verify -f cluster.yaml --only driver,nvml,cdi", "only the host's links"}},
+      .run = verify};
 }
 
 }  // namespace commands

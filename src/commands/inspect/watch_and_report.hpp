@@ -3,7 +3,7 @@
 #include "gpuadm/assets/assets.hpp"
 #include "gpuadm/session/watch.hpp"
 
-#include "commands/app.hpp"
+#include "commands/inspect/doctor_options.hpp"
 
 namespace commands {
 

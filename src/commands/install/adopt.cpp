@@ -5,7 +5,7 @@
 #include "gpuadm/session/cluster_view.hpp"
 
 #include "commands/install/bring_up.hpp"
-#include "commands/install/cluster.hpp"
+#include "commands/shared_options.hpp"
 
 #include <fmt/format.h>
 
@@ -15,6 +15,15 @@
 namespace commands {
 
 namespace {
+
+struct AdoptOptions {
+  Common common;
+  Hosts hosts;
+  std::filesystem::path output;  ///< new cluster file; empty: print it
+  std::filesystem::path bundle;  ///< for the drift of a cluster that was installed from one
+  bool record = false;           ///< also store it on the control plane, with `consent`
+  Consent consent = Consent::ask;
+};
 
 using base::Fault;
 
@@ -129,8 +138,9 @@ Result<Outcome> record(const AdoptOptions& options, spec::Cluster cluster, const
                                  Format::text, aside);
 }
 
-}  // namespace
-
+/// Generates a cluster file from an existing cluster, also from an interrupted installation, and lists what
+/// apply would still change (docs/reference/adopt.md). Changes hosts only with `record`. Fault::spec if a
+/// cluster file cannot describe the cluster.
 Result<Outcome> adopt(const AdoptOptions& options, Io& io) {
   if (!options.output.empty())
     TRY(base::is_new(options.output, "specify a file that does not exist, or omit -o to print it"));
@@ -150,6 +160,30 @@ Result<Outcome> adopt(const AdoptOptions& options, Io& io) {
   if (!options.output.empty()) io.out(fmt::format("wrote {}\n", options.output.string()));
   TRY(report_drift(options, cluster, io));
   return options.record ? record(options, std::move(cluster), assets, io) : Outcome::done;
+}
+
+}  // namespace
+
+Command adopt_command() {
+  return CommandRow<AdoptOptions>{
+      .name = "adopt",
+      .group = Group::install,
+      .summary = "Generate a cluster file from an existing cluster",
+      .options =
+          [](Line& line, AdoptOptions& options) {
+            add_hosts(line, options.hosts);
+            add_connection(line, options.common);
+            line.value("-o,--output", options.output, "FILE",
+                       "File to create; must not exist (default: print)");
+            line.value("--bundle", options.bundle, "DIR",
+                       "Bundle that the cluster was installed from, to report drift");
+            const Option record = line.flag(
+                "--record", options.record,
+                "Also store it on the control plane, for gpuadm join --to; gpuadm undo reverts this");
+            add_consent(line, options.consent, record);
+          },
+      .examples = {{"gpuadm adopt root@192.0.2.10", "a cluster created with kubeadm"}},
+      .run = adopt};
 }
 
 }  // namespace commands

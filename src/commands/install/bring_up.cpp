@@ -239,40 +239,6 @@ Result<> conclude(const InitOptions& options, const session::PlaybookRun& run, c
 
 }  // namespace
 
-Result<> ask_for_driver(const std::string& asked, spec::Gpu& gpu) {
-  if (asked.empty()) return {};
-  const std::string_view text = asked;
-  const std::string_view word = text.substr(0, text.find('='));
-  const auto branch =
-      word.size() == text.size() ? std::optional<long long>(0) : base::to_int(text.substr(word.size() + 1));
-  if ((word != "use" && word != "install") || !branch || *branch < 0 || *branch > 9999 ||
-      (word == "use" && word.size() != text.size()))
-    return base::fail(base::Fault::usage,
-                      fmt::format("invalid --driver {}: expected use, install or install=BRANCH",
-                                  base::printable(asked, 50)),
-                      "for example: --driver install, or --driver install=580");
-  gpu.driver = word == "use" ? spec::DriverPolicy::use : spec::DriverPolicy::install;
-  gpu.driver_branch = static_cast<int>(*branch);
-  return {};
-}
-
-Result<> apply_options(const InitOptions& options, spec::Cluster& cluster) {
-  if (!options.kubernetes_version.empty()) {
-    cluster.kubernetes.version =
-        TRY(spec::parse_kubernetes_version(options.kubernetes_version, "--kubernetes-version"));
-  }
-  TRY(ask_for_driver(options.driver, cluster.gpu));
-  if (!options.profile.empty())
-    cluster.security.profile =
-        options.profile == "hardened" ? spec::SecurityProfile::hardened : spec::SecurityProfile::standard;
-  if (!options.region.empty()) cluster.region = options.region;
-  if (!options.bundle.empty()) cluster.kubernetes.source = spec::Source::bundle;
-  if (cluster.kubernetes.source == spec::Source::bundle && options.bundle.empty())
-    return base::fail(base::Fault::usage, "kubernetes.source is 'bundle', but no bundle is given",
-                      "add --bundle DIR");
-  return {};
-}
-
 spec::Cluster without(spec::Cluster cluster, const std::set<std::string>& hosts, session::Survey& survey,
                       transport::Fleet& fleet) {
   std::erase_if(cluster.hosts, [&](const spec::Host& host) { return hosts.contains(host.name); });

@@ -2,7 +2,7 @@
 
 #include "gpuadm/session/run_playbook.hpp"
 
-#include "commands/app.hpp"
+#include "commands/shared_options.hpp"
 
 #include <functional>
 #include <optional>
@@ -10,6 +10,27 @@
 #include <string>
 
 namespace commands {
+
+struct InitOptions {
+  Common common;
+  Hosts hosts;
+  bool list_phases = false;
+  std::vector<std::string> phases, skip_phases;  ///< empty `phases`: all
+  std::vector<std::string> ignore;               ///< ids of findings that do not block
+  Consent consent = Consent::ask;
+  Rebooting reboots = Rebooting::done;
+  Waiting waiting = Waiting::until_it_works;
+  bool change_network = false;  ///< confirms a change of the pod network of a running cluster
+  std::filesystem::path bundle, bundle_signers;  ///< directory or archive; BundleOptions::signers
+  std::string kubernetes_version;
+  std::string region;   ///< empty: from the cluster file
+  std::string profile;  ///< standard, hardened; empty: from the cluster file
+  std::string driver;   ///< use, install, install=BRANCH; empty: from the cluster file
+  Format format = Format::text;
+};
+
+/// The options of init, apply and join, except for hosts and connection.
+void add_bring_up(Line& line, InitOptions& options);
 
 /// Whether a command works on a cluster that another tool created.
 enum class Existing { refused, accepted };

@@ -5,7 +5,7 @@
 #include "gpuadm/spec/cluster.hpp"
 #include "gpuadm/transport/fleet.hpp"
 
-#include "commands/app.hpp"
+#include "commands/command.hpp"
 
 #include <optional>
 #include <string>

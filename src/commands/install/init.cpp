@@ -1,45 +1,31 @@
-#include "gpuadm/session/environment.hpp"
-#include "gpuadm/session/run_playbook.hpp"
-
 #include "commands/install/bring_up.hpp"
-#include "commands/install/identity.hpp"
 
 namespace commands {
+
+namespace {
 
 Result<Outcome> init(const InitOptions& options, Io& io) {
   return bring_up(options, Existing::refused, Outcome::done, io);
 }
 
-namespace {
-
-/// Runs a playbook on hosts, without checks first.
-Result<Outcome> play(const PlaybookOptions& options, const assets::Store& assets,
-                     const playbook::Library& library, Workers workers, Io& io) {
-  spec::Cluster cluster = TRY(session::read_cluster(options.hosts, options.common.connection));
-  TRY(session::resolve_environment(cluster, assets));
-  const session::Session session =
-      TRY(session::Session::open(cluster, options.common.connection, options.consent, io));
-  const session::Survey survey = TRY(session.survey_all(assets));
-  cluster =
-      TRY(identify(std::move(cluster), options.hosts.file, survey, *session.fleet, assets, workers)).cluster;
-  TRY(session::resolve_environment(cluster, assets));
-
-  session::PlaybookRun playbook_run{cluster, assets, library, nullptr, {}, options.consent};
-  playbook_run.reboots = options.reboots;
-  return session::run_and_report(playbook_run, survey, session, options.format, io);
-}
-
 }  // namespace
 
-Result<Outcome> run_user_playbook(const PlaybookOptions& options, Io& io) {
-  const assets::Store assets = TRY(assets::Store::open(options.common.assets));
-  return play(options, assets, TRY(playbook::Library::load_file(assets, options.playbook)), Workers::accepted,
-              io);
-}
-
-Result<Outcome> runtime_configure(const PlaybookOptions& options, Io& io) {
-  const assets::Store assets = TRY(assets::Store::open(options.common.assets));
-  return play(options, assets, TRY(playbook::Library::load(assets, "runtime")), Workers::refused, io);
+Command init_command() {
+  return CommandRow<InitOptions>{
+      .name = "init",
+      .group = Group::install,
+      .summary = "Create a single-node Kubernetes cluster on a host",
+      .options =
+          [](Line& line, InitOptions& options) {
+            add_hosts(line, options.hosts);
+            add_connection(line, options.common);
+            add_bring_up(line, options);
+          },
+      .examples = {{"gpuadm init", "this machine"},
+                   {"gpuadm init ubuntu@192.0.2.10 --dry-run", "a dry run on another host"},
+                   {"gpuadm init -f cluster.yaml -y", "from a cluster file, without confirmation"},
+                   {"gpuadm init root@192.0.2.10 --bundle lab.tar.zst", "offline, from a bundle"}},
+      .run = init};
 }
 
 }  // namespace commands

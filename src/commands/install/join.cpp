@@ -2,8 +2,8 @@
 #include "gpuadm/session/ask.hpp"
 
 #include "commands/install/bring_up.hpp"
-#include "commands/install/cluster.hpp"
 #include "commands/install/identity.hpp"
+#include "commands/shared_options.hpp"
 
 #include <fmt/format.h>
 
@@ -13,6 +13,12 @@
 namespace commands {
 
 namespace {
+
+struct JoinOptions {
+  InitOptions init;             ///< its targets are the hosts that join
+  std::string to;               ///< a control-plane node, if no file is given: [user@]host[:port]
+  std::string role = "worker";  ///< or control-plane; without a file
+};
 
 using base::Fault;
 
@@ -100,8 +106,7 @@ Result<spec::Cluster> cluster_of(const JoinOptions& options) {
   return cluster;
 }
 
-}  // namespace
-
+/// Joins hosts to an existing cluster. With a file, also updates what the other nodes know of each other.
 Result<Outcome> join(const JoinOptions& options, Io& io) {
   TRY(usage(options));
   spec::Cluster cluster;
@@ -127,20 +132,27 @@ Result<Outcome> join(const JoinOptions& options, Io& io) {
                   {"join", std::move(cluster), resolve, Outcome::done, Existing::accepted, reached_by}, io);
 }
 
-Result<Outcome> apply(const InitOptions& options, Io& io) {
-  if (options.hosts.file.empty() && !options.list_phases)
-    return base::fail(Fault::usage, "no cluster file is given", "gpuadm apply -f cluster.yaml");
-  return bring_up(options, Existing::accepted, Outcome::done, io);
-}
+}  // namespace
 
-Result<Outcome> diff(const InitOptions& options, Io& io) {
-  if (options.hosts.file.empty())
-    return base::fail(Fault::usage, "no cluster file is given", "gpuadm diff -f cluster.yaml");
-  InitOptions preview = options;
-  preview.consent = Consent::preview;
-  Io in_full = io;
-  in_full.out_style.diffs = report::Diffs::shown;
-  return bring_up(preview, Existing::accepted, Outcome::failed, in_full);
+Command join_command() {
+  return CommandRow<JoinOptions>{
+      .name = "join",
+      .group = Group::install,
+      .summary = "Add hosts to an existing cluster",
+      .options =
+          [](Line& line, JoinOptions& options) {
+            add_hosts(line, options.init.hosts, "");
+            add_connection(line, options.init.common);
+            line.value("--to", options.to, "HOST",
+                       "Control-plane node of the cluster, if no cluster file is given");
+            line.value("--role", options.role, "worker|control-plane",
+                       "Role of the new nodes, if no cluster file is given (default worker)")
+                .one_of({"worker", "control-plane"});
+            add_bring_up(line, options.init);
+          },
+      .examples = {{"gpuadm join gpu2 -f cluster.yaml", "after adding it to the cluster file"},
+                   {"gpuadm join root@192.0.2.22 --to root@192.0.2.10", "without a cluster file"}},
+      .run = join};
 }
 
 }  // namespace commands

@@ -8,7 +8,7 @@
 #include "gpuadm/session/environment.hpp"
 #include "gpuadm/session/kubernetes_version.hpp"
 
-#include "commands/app.hpp"
+#include "commands/shared_options.hpp"
 
 #include <fmt/format.h>
 
@@ -17,6 +17,17 @@
 namespace commands {
 
 namespace {
+
+struct RuntimePreviewOptions {
+  Common common;
+  std::string engine = "containerd";  ///< containerd, docker, crio
+  std::filesystem::path config;       ///< the runtime's configuration; empty: none
+  std::filesystem::path imports;      ///< stands for the directory that the configuration imports
+  std::string engine_version;         ///< empty: the oldest known version
+  std::filesystem::path cluster;      ///< a cluster file
+  std::string kubernetes_version;
+  Format format = Format::text;
+};
 
 using base::Tree;
 using base::Version;
@@ -136,8 +147,8 @@ Result<Version> kubernetes_of(const RuntimePreviewOptions& options, const Engine
   return spec::parse_kubernetes_version(options.kubernetes_version, "--kubernetes-version");
 }
 
-}  // namespace
-
+/// Prints the files that would be written on a host with that configuration and the NVIDIA toolkit, and what
+/// the runtime would read then. Connects to no host.
 Result<Outcome> runtime_preview(const RuntimePreviewOptions& options, Io& io) {
   const auto* engine =
       std::ranges::find(engines, options.engine, [](const Engine& e) { return std::string(e.name); });
@@ -187,6 +198,34 @@ Result<Outcome> runtime_preview(const RuntimePreviewOptions& options, Io& io) {
                                      options.engine, text),
                          std::string::npos));
   return Outcome::done;
+}
+
+}  // namespace
+
+Command runtime_preview_command() {
+  return CommandRow<RuntimePreviewOptions>{
+      .name = "runtime preview",
+      .group = Group::install,
+      .summary = "Show the configuration that would be written",
+      .options =
+          [](Line& line, RuntimePreviewOptions& options) {
+            line.assets(options.common.assets);
+            line.value("--engine", options.engine, "ENGINE",
+                       "Container runtime: containerd, docker or crio (default containerd)")
+                .one_of({"containerd", "docker", "crio"});
+            line.value("--config", options.config, "FILE", "Current configuration file (default: none)");
+            line.value("--imports", options.imports, "DIR",
+                       "Directory with the files that the configuration imports");
+            line.value("--engine-version", options.engine_version, "VERSION",
+                       "Version of the container runtime, for example 1.7.24");
+            line.value("--kubernetes-version", options.kubernetes_version, "VERSION",
+                       "Kubernetes version, for example 1.34 or 1.34.2");
+            add_file(line, options.cluster);
+            add_format(line, options.format);
+          },
+      .examples = {{"gpuadm runtime preview --engine containerd --config /etc/containerd/config.toml",
+                    "without connecting to a host"}},
+      .run = runtime_preview};
 }
 
 }  // namespace commands

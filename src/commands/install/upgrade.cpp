@@ -17,6 +17,7 @@
 
 #include "commands/install/identity.hpp"
 #include "commands/install/upgrade_stack.hpp"
+#include "commands/shared_options.hpp"
 
 #include <fmt/format.h>
 
@@ -106,8 +107,9 @@ void report_pods(const checks::Upgrade& upgrade, report::Reporter& reporter) {
   }
 }
 
-}  // namespace
-
+/// Upgrades control-plane nodes one at a time, then workers: drained, upgraded, Ready, and uncordoned.
+/// Outcome::blocked, with nothing changed, if the cluster cannot be upgraded to that version. Continues an
+/// interrupted upgrade.
 Result<Outcome> upgrade(const UpgradeOptions& options, Io& io) {
   if (!options.runtime.empty() || !options.toolkit.empty() || !options.driver.empty())
     return upgrade_stack(options, io);
@@ -171,6 +173,46 @@ Result<Outcome> upgrade(const UpgradeOptions& options, Io& io) {
     report_pods(upgrade, reporter);
     return session::run_playbook(playbook_run, survey, session, reporter, io);
   });
+}
+
+void add_upgrade(Line& line, UpgradeOptions& options) {
+  add_hosts(line, options.hosts);
+  line.value("--kubernetes-version", options.kubernetes_version, "VERSION",
+             "Kubernetes version, for example 1.36.4; one minor version at a time");
+  add_bundle_source(line, options.bundle, options.bundle_signers);
+  line.attached("--runtime", options.runtime, "newest", "[=VERSION]",
+                "Upgrade the container runtime instead of Kubernetes (default: latest)");
+  line.attached("--toolkit", options.toolkit, "newest", "[=VERSION]",
+                "Upgrade the NVIDIA Container Toolkit instead (default: latest)");
+  line.attached("--driver", options.driver, "newest", "[=BRANCH]",
+                "Upgrade the NVIDIA driver instead (default: branch recommended for the GPUs)");
+  line.value("--max-unavailable", options.max_unavailable, "NUMBER",
+             "Number of workers upgraded at the same time (default 1)")
+      .range(1, 100);
+  line.value("--drain-timeout", options.drain_timeout, "SECONDS",
+             "Time limit for draining a node (default 300)")
+      .range(1, 7200);
+  add_consent(line, options.consent);
+  add_reboots(line, options.reboots);
+  add_waiting(line, options.waiting);
+  add_format(line, options.format);
+  add_connection(line, options.common);
+}
+
+}  // namespace
+
+Command upgrade_command() {
+  return CommandRow<UpgradeOptions>{
+      .name = "upgrade",
+      .group = Group::install,
+      .summary =
+          "Upgrade Kubernetes, or container runtime, NVIDIA Container Toolkit and driver, node by node",
+      .options = add_upgrade,
+      .examples = {{"gpuadm upgrade -f cluster.yaml --kubernetes-version 1.36.4 --dry-run",
+                    "show order and restarts"},
+                   {"gpuadm upgrade -f cluster.yaml --driver --toolkit",
+                    "driver and toolkit: drain, upgrade, verify"}},
+      .run = upgrade};
 }
 
 }  // namespace commands

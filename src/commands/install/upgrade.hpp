@@ -1,6 +1,6 @@
 #pragma once
 
-#include "commands/app.hpp"
+#include "commands/command.hpp"
 
 #include <string>
 
@@ -22,9 +22,4 @@ struct UpgradeOptions {
   Waiting waiting = Waiting::until_it_works;
   Format format = Format::text;
 };
-/// Upgrades control-plane nodes one at a time, then workers: drained, upgraded, Ready, and uncordoned.
-/// Outcome::blocked, with nothing changed, if the cluster cannot be upgraded to that version. Continues an
-/// interrupted upgrade.
-[[nodiscard]] Result<Outcome> upgrade(const UpgradeOptions& options, Io& io);
-
 }  // namespace commands

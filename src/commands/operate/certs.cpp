@@ -3,7 +3,7 @@
 #include "gpuadm/report/refusal.hpp"
 #include "gpuadm/session/control_planes.hpp"
 
-#include "commands/operate/upkeep.hpp"
+#include "commands/shared_options.hpp"
 
 #include <fmt/format.h>
 
@@ -15,6 +15,15 @@
 namespace commands {
 
 namespace {
+
+struct CertsOptions {
+  Common common;
+  Hosts hosts;
+  int within = 30;   ///< renew: days; satisfied if nothing expires within them
+  bool all = false;  ///< renew: regardless of expiration dates
+  Consent consent = Consent::ask;
+  Format format = Format::text;
+};
 
 using base::Tree;
 
@@ -91,8 +100,8 @@ Outcome report_unanswered(const facts::Census& census, Io& io) {
   return outcome;
 }
 
-}  // namespace
-
+/// Prints the expiration dates of all certificates of control planes and kubelets, and of the certificate
+/// that each API server uses. Changes nothing.
 Result<Outcome> certs_status(const CertsOptions& options, Io& io) {
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
   const spec::Cluster cluster = TRY(session::read_cluster(options.hosts, options.common.connection));
@@ -108,6 +117,8 @@ Result<Outcome> certs_status(const CertsOptions& options, Io& io) {
   return report_unanswered(survey.census, io);
 }
 
+/// Renews what kubeadm renews, and restarts the control plane: playbooks/certs.yaml, one control-plane node
+/// after the other.
 Result<Outcome> certs_renew(const CertsOptions& options, Io& io) {
   const base::Variables given = {{"within_days", std::to_string(options.within)},
                                  {"renew_all", options.all ? "yes" : "no"}};
@@ -122,6 +133,8 @@ Result<Outcome> certs_renew(const CertsOptions& options, Io& io) {
       });
 }
 
+/// Rotates the encryption key of the Secrets of a cluster with security.profile hardened:
+/// playbooks/rotate-encryption-key.yaml, on all control-plane nodes.
 Result<Outcome> certs_rotate_encryption_key(const CertsOptions& options, Io& io) {
   return session::on_control_planes(
       {options.common, options.hosts, options.consent}, "rotate-encryption-key", io,
@@ -131,6 +144,50 @@ Result<Outcome> certs_rotate_encryption_key(const CertsOptions& options, Io& io)
               return session::run_together(context, {context.hosts, {}, options.consent}, reporter, io);
             });
       });
+}
+
+}  // namespace
+
+Command certs_status_command() {
+  return CommandRow<CertsOptions>{.name = "certs status",
+                                  .group = Group::operate,
+                                  .summary = "Show expiration dates, soonest first",
+                                  .options =
+                                      [](Line& line, CertsOptions& options) {
+                                        add_hosts(line, options.hosts);
+                                        add_format(line, options.format);
+                                        add_connection(line, options.common);
+                                      },
+                                  .examples = {{"gpuadm certs status -f cluster.yaml", "expiration dates"}},
+                                  .run = certs_status};
+}
+
+Command certs_renew_command() {
+  return CommandRow<CertsOptions>{
+      .name = "certs renew",
+      .group = Group::operate,
+      .summary = "Renew certificates of control-plane nodes and restart their components, one node at a time",
+      .options =
+          [](Line& line, CertsOptions& options) {
+            const Option all = line.flag("--all", options.all, "Renew all, whatever their expiration date");
+            line.value("--within", options.within, "DAYS",
+                       "Renew if one expires within this many days (default 30)")
+                .range(0, 300)
+                .excludes(all);
+            add_change(line, options);
+          },
+      .examples = {{"gpuadm certs renew -f cluster.yaml --within 60", "what expires within two months"}},
+      .run = certs_renew};
+}
+
+Command certs_rotate_encryption_key_command() {
+  return CommandRow<CertsOptions>{
+      .name = "certs rotate-encryption-key",
+      .group = Group::operate,
+      .summary = "Encrypt the Secrets of a hardened cluster with a new key",
+      .options = add_change<CertsOptions>,
+      .examples = {{"gpuadm certs rotate-encryption-key -f cluster.yaml", "on all control-plane nodes"}},
+      .run = certs_rotate_encryption_key};
 }
 
 }  // namespace commands

@@ -3,13 +3,22 @@
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/session/run_playbook.hpp"
 
-#include "commands/operate/exec.hpp"
+#include "commands/shared_options.hpp"
 
 #include <fmt/format.h>
 
 namespace commands {
 
 namespace {
+
+struct CopyOptions {
+  Common common;
+  Hosts hosts;
+  std::filesystem::path file;
+  std::string to;  ///< a path on the hosts; with a '/' at its end, the directory for the file
+  Consent consent = Consent::given;
+  Format format = Format::text;
+};
 
 namespace fs = std::filesystem;
 using base::Fault;
@@ -59,8 +68,8 @@ plan::Plan plan_of(const Freight& freight, const std::vector<spec::Host>& hosts,
   return plan;
 }
 
-}  // namespace
-
+/// Copies a file to every host: streamed, verified, journaled, renamed into place atomically, with its local
+/// mode. Hosts that already have it are not changed. Writes nothing if a host is unreachable.
 Result<Outcome> copy(const CopyOptions& options, Io& io) {
   const Freight freight = TRY(freight_of(options));
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
@@ -76,6 +85,27 @@ Result<Outcome> copy(const CopyOptions& options, Io& io) {
   return session::with_reporter(session.folder, options.format, io, [&](report::Reporter& reporter) {
     return session::execute(execution, session, reporter, io);
   });
+}
+
+}  // namespace
+
+Command copy_command() {
+  return CommandRow<CopyOptions>{
+      .name = "cp",
+      .group = Group::operate,
+      .summary = "Copy a file to hosts: gpuadm cp FILE --to PATH [HOST...]",
+      .options =
+          [](Line& line, CopyOptions& options) {
+            line.argument("FILE", options.file, "Local file; its mode is kept").required();
+            add_hosts(line, options.hosts);
+            line.value("--to", options.to, "PATH", "Destination path; PATH/ is a directory").required();
+            line.flag("--dry-run", options.consent, Consent::preview,
+                      "Show what would change without changing anything");
+            add_format(line, options.format);
+            add_connection(line, options.common);
+          },
+      .examples = {{"gpuadm cp hosts.toml --to /etc/containerd/ -f cluster.yaml", "to all hosts"}},
+      .run = copy};
 }
 
 }  // namespace commands

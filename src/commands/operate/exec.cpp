@@ -1,4 +1,3 @@
-#include "commands/operate/exec.hpp"
 
 #include "gpuadm/base/shell.hpp"
 #include "gpuadm/base/text.hpp"
@@ -7,11 +6,32 @@
 #include "gpuadm/session/connections.hpp"
 #include "gpuadm/session/run_on_all.hpp"
 
+#include "commands/shared_options.hpp"
+
 #include <fmt/format.h>
 
 namespace commands {
 
 namespace {
+
+struct ExecOptions {
+  Common common;
+  Hosts hosts;
+  /// One word: a line of sh. Several: a program and its arguments, unchanged.
+  std::vector<std::string> command;
+  bool raw = false;  ///< do not escape control characters
+  Format format = Format::text;
+};
+
+struct LogsOptions {
+  Common common;
+  Hosts hosts;
+  std::string what;   ///< a unit, or a component of the control plane
+  std::string since;  ///< "10m", "2h", "1d"; empty: no limit
+  int lines = 100;
+  bool raw = false;
+  Format format = Format::text;
+};
 
 using base::Fault;
 
@@ -29,8 +49,8 @@ std::string program_of(const std::vector<std::string>& words) {
   return line;
 }
 
-}  // namespace
-
+/// Runs a command on every host as root and prints its output as `host| text`. Outcome::failed if an exit
+/// status is not 0 or a host is unreachable, ::unreachable if all are.
 Result<Outcome> exec(const ExecOptions& options, Io& io) {
   if (options.command.empty())
     return base::fail(Fault::usage, "no command is given",
@@ -46,6 +66,7 @@ Result<Outcome> exec(const ExecOptions& options, Io& io) {
                              options.raw ? session::Shown::raw : session::Shown::printable, io);
 }
 
+/// Prints the last lines of a log on every host, as exec does.
 Result<Outcome> logs(const LogsOptions& options, Io& io) {
   if (!is_unit_name(options.what))
     return base::fail(Fault::usage, fmt::format("invalid unit: '{}'", base::printable(options.what, 50)),
@@ -65,6 +86,48 @@ Result<Outcome> logs(const LogsOptions& options, Io& io) {
   const auto fleet = connections->fleet(session::Access::read_only);
   return session::run_on_all({.label = "read the log", .script = script}, *fleet, options.format,
                              options.raw ? session::Shown::raw : session::Shown::printable, io);
+}
+
+}  // namespace
+
+Command exec_command() {
+  return CommandRow<ExecOptions>{
+      .name = "exec",
+      .group = Group::operate,
+      .summary = "Run a command on hosts as root: gpuadm exec [HOST...] -- COMMAND",
+      .options =
+          [](Line& line, ExecOptions& options) {
+            add_hosts(line, options.hosts);
+            line.command(options.command);
+            line.flag("--raw", options.raw, "Do not escape control characters");
+            add_format(line, options.format);
+            add_connection(line, options.common);
+          },
+      .examples = {{"gpuadm exec -f cluster.yaml -- uptime", "on all hosts"}},
+      .run = exec};
+}
+
+Command logs_command() {
+  return CommandRow<LogsOptions>{
+      .name = "logs",
+      .group = Group::operate,
+      .summary = "Show the last lines of a log on hosts",
+      .options =
+          [](Line& line, LogsOptions& options) {
+            line.argument("WHAT", options.what,
+                          "systemd unit (kubelet, containerd, ...), or kube-apiserver, "
+                          "kube-controller-manager, kube-scheduler, kube-proxy, etcd")
+                .required();
+            add_hosts(line, options.hosts);
+            line.value("--since", options.since, "TIME", "Only newer entries: 10m, 2h, 1d");
+            line.value("-n,--lines", options.lines, "NUMBER", "Lines per host (default 100)")
+                .range(1, 100'000);
+            line.flag("--raw", options.raw, "Do not escape control characters");
+            add_format(line, options.format);
+            add_connection(line, options.common);
+          },
+      .examples = {{"gpuadm logs kubelet gpu1 -f cluster.yaml --since 10m", "the last ten minutes"}},
+      .run = logs};
 }
 
 }  // namespace commands

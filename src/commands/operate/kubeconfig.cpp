@@ -1,4 +1,3 @@
-#include "commands/operate/kubeconfig.hpp"
 
 #include "gpuadm/base/files.hpp"
 #include "gpuadm/base/text.hpp"
@@ -7,6 +6,8 @@
 #include "gpuadm/session/admin_conf.hpp"
 #include "gpuadm/session/connections.hpp"
 
+#include "commands/shared_options.hpp"
+
 #include <fmt/format.h>
 
 #include <cstdlib>
@@ -14,6 +15,15 @@
 namespace commands {
 
 namespace {
+
+struct KubeconfigOptions {
+  Common common;
+  Hosts hosts;
+  std::filesystem::path output;  ///< a separate file; empty: the operator's kubeconfig
+  bool merge = false;            ///< explicit --merge: the default without `output`
+  std::string context;           ///< name of the context; empty: the cluster's name
+  bool keep_context = false;     ///< do not change the current context
+};
 
 namespace fs = std::filesystem;
 using base::Fault;
@@ -77,8 +87,9 @@ Result<fs::path> keep(const fs::path& file, const std::string& text) {
   return kept;
 }
 
-}  // namespace
-
+/// Fetches admin.conf from the first control-plane node that has it, and writes it into a file of mode 0600
+/// as a separate context; the original is kept as a backup. Other contexts are not changed: Fault::usage if
+/// one has the same name.
 Result<Outcome> kubeconfig(const KubeconfigOptions& options, Io& io) {
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
   const spec::Cluster cluster = TRY(session::read_cluster(options.hosts, options.common.connection));
@@ -114,6 +125,31 @@ Result<Outcome> kubeconfig(const KubeconfigOptions& options, Io& io) {
   io.out(fmt::format("{}: wrote the context {}{}\n", shown, base::printable(name),
                      options.keep_context ? "" : " and made it the current context"));
   return Outcome::done;
+}
+
+}  // namespace
+
+Command kubeconfig_command() {
+  return CommandRow<KubeconfigOptions>{
+      .name = "kubeconfig",
+      .group = Group::operate,
+      .summary = "Merge a cluster's credentials into your kubeconfig",
+      .options =
+          [](Line& line, KubeconfigOptions& options) {
+            add_hosts(line, options.hosts);
+            const Option output =
+                line.value("--output", options.output, "FILE", "Write to this file instead of merging");
+            line.flag("--merge", options.merge,
+                      "Merge into the first file of $KUBECONFIG, otherwise ~/.kube/config (default)")
+                .excludes(output);
+            line.value("--context", options.context, "NAME",
+                       "Name of the context (default: name of the cluster)");
+            line.flag("--keep-context", options.keep_context, "Do not change the current context");
+            add_connection(line, options.common);
+          },
+      .examples = {{"gpuadm kubeconfig -f cluster.yaml", "into ~/.kube/config"},
+                   {"gpuadm kubeconfig root@192.0.2.10 --output lab.conf", "to a separate file"}},
+      .run = kubeconfig};
 }
 
 }  // namespace commands

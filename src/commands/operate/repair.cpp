@@ -1,13 +1,20 @@
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/session/control_planes.hpp"
 
-#include "commands/operate/upkeep.hpp"
+#include "commands/shared_options.hpp"
 
 #include <fmt/format.h>
 
 namespace commands {
 
 namespace {
+
+struct RepairOptions {
+  Common common;
+  Hosts hosts;
+  Consent consent = Consent::ask;
+  Format format = Format::text;
+};
 
 Result<> may_repair(const session::ControlPlaneContext& context) {
   const auto nodes =
@@ -21,8 +28,8 @@ Result<> may_repair(const session::ControlPlaneContext& context) {
       "restore the host's old address, if necessary in addition to the new one: ip addr add");
 }
 
-}  // namespace
-
+/// Repairs a cluster of one node whose host has a new address or name: regenerates everything that contains
+/// the old one. Fault::blocked for a cluster of several nodes.
 Result<Outcome> repair_address(const RepairOptions& options, Io& io) {
   return session::on_control_planes(
       {options.common, options.hosts, options.consent}, "repair-address", io,
@@ -33,6 +40,18 @@ Result<Outcome> repair_address(const RepairOptions& options, Io& io) {
               return session::run_one_by_one(context, {context.hosts, {}, options.consent}, reporter, io);
             });
       });
+}
+
+}  // namespace
+
+Command repair_address_command() {
+  return CommandRow<RepairOptions>{
+      .name = "repair address",
+      .group = Group::operate,
+      .summary = "Regenerate certificates and configuration for the new address or name",
+      .options = add_change<RepairOptions>,
+      .examples = {{"gpuadm repair address root@192.0.2.11", "after the host moved from 192.0.2.10"}},
+      .run = repair_address};
 }
 
 }  // namespace commands

@@ -4,8 +4,8 @@
 #include "gpuadm/session/ask.hpp"
 #include "gpuadm/session/run_playbook.hpp"
 
-#include "commands/install/cluster.hpp"
 #include "commands/run_summary.hpp"
+#include "commands/shared_options.hpp"
 #include "commands/undo/running_workloads.hpp"
 #include "commands/undo/teardown.hpp"
 
@@ -17,6 +17,17 @@
 namespace commands {
 
 namespace {
+
+struct RemoveOptions {
+  Common common;
+  Hosts hosts;     ///< its targets are the hosts to remove
+  std::string to;  ///< a remaining control-plane node, if no file is given
+  bool force = false;
+  bool keep_images = false, keep_driver = false;
+  int drain_timeout = 300;  ///< seconds for a node's pods to end
+  Consent consent = Consent::ask;
+  Format format = Format::text;
+};
 
 using base::Fault;
 
@@ -214,8 +225,8 @@ Result<Outcome> carry_out(const RemoveOptions& options, const Parting& parting, 
   return report_kept(reporter, hosts_teardown.undo_plans()) ? Outcome::failed : outcome;
 }
 
-}  // namespace
-
+/// Removes hosts from their cluster: drains them, removes their etcd members, deletes the nodes; then
+/// restores the hosts, as reset does. With `force`, also removes the nodes of unreachable hosts.
 Result<Outcome> remove(const RemoveOptions& options, Io& io) {
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
   const spec::Cluster cluster = TRY(cluster_of(options));
@@ -238,6 +249,34 @@ Result<Outcome> remove(const RemoveOptions& options, Io& io) {
       !changed.empty())
     io.out(restored(changed, "gpuadm changed " + std::string(changed.size() == 1 ? "it" : "them")));
   return outcome;
+}
+
+}  // namespace
+
+Command remove_command() {
+  return CommandRow<RemoveOptions>{
+      .name = "remove",
+      .group = Group::undo,
+      .summary = "Drain and remove nodes, and restore the hosts",
+      .options =
+          [](Line& line, RemoveOptions& options) {
+            add_hosts(line, options.hosts, "");
+            add_connection(line, options.common);
+            line.value("--to", options.to, "HOST",
+                       "Remaining control-plane node, if no cluster file is given");
+            line.flag("--force", options.force,
+                      "Also remove unreachable hosts, workloads that run or cannot be read, and pods "
+                      "without a controller, and restore what was changed by others since");
+            line.value("--drain-timeout", options.drain_timeout, "SECONDS",
+                       "Time limit for draining a node (default 300)")
+                .range(1, 3600);
+            line.flag("--keep-images", options.keep_images, "Keep the cluster's container images");
+            line.flag("--keep-driver", options.keep_driver, "Keep the NVIDIA driver that gpuadm installed");
+            add_consent(line, options.consent);
+            add_format(line, options.format);
+          },
+      .examples = {{"gpuadm remove gpu1 -f cluster.yaml", "drain, remove and restore"}},
+      .run = remove};
 }
 
 }  // namespace commands

@@ -3,6 +3,7 @@
 #include "gpuadm/session/run_playbook.hpp"
 
 #include "commands/run_summary.hpp"
+#include "commands/shared_options.hpp"
 #include "commands/undo/running_workloads.hpp"
 #include "commands/undo/teardown.hpp"
 
@@ -11,6 +12,15 @@
 namespace commands {
 
 namespace {
+
+struct ResetOptions {
+  Common common;
+  Hosts hosts;
+  bool force = false;  ///< also a cluster that gpuadm did not create, and what others have changed since
+  bool keep_images = false, keep_driver = false;
+  Consent consent = Consent::ask;
+  Format format = Format::text;
+};
 
 /// The final state, for people.
 std::string result_of(const std::vector<std::string>& hosts, const ResetOptions& options) {
@@ -53,8 +63,8 @@ Result<Outcome> teardown(Teardown& hosts_teardown, const assets::Store& assets, 
   return report_kept(reporter, hosts_teardown.undo_plans()) ? Outcome::failed : outcome;
 }
 
-}  // namespace
-
+/// Removes nodes from their cluster and undoes every run on them. Outcome::failed if something could not be
+/// undone.
 Result<Outcome> reset(const ResetOptions& options, Io& io) {
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
   const spec::Cluster cluster = TRY(session::read_cluster(options.hosts, options.common.connection));
@@ -71,6 +81,30 @@ Result<Outcome> reset(const ResetOptions& options, Io& io) {
       !changed.empty())
     io.out(result_of(changed, options));
   return outcome;
+}
+
+}  // namespace
+
+Command reset_command() {
+  return CommandRow<ResetOptions>{
+      .name = "reset",
+      .group = Group::undo,
+      .summary = "Remove Kubernetes from hosts and restore their state before gpuadm",
+      .options =
+          [](Line& line, ResetOptions& options) {
+            add_hosts(line, options.hosts);
+            add_connection(line, options.common);
+            line.flag("--force", options.force,
+                      "Also reset clusters not created by gpuadm, or with workloads that run or cannot be "
+                      "read, and restore what was changed by others since");
+            line.flag("--keep-images", options.keep_images, "Keep the cluster's container images");
+            line.flag("--keep-driver", options.keep_driver, "Keep the NVIDIA driver that gpuadm installed");
+            add_consent(line, options.consent);
+            add_format(line, options.format);
+          },
+      .examples = {{"gpuadm reset root@192.0.2.10 --dry-run", "show what would be removed"},
+                   {"gpuadm reset -f cluster.yaml", "the whole cluster"}},
+      .run = reset};
 }
 
 }  // namespace commands

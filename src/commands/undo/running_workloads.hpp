@@ -3,7 +3,7 @@
 #include "gpuadm/assets/assets.hpp"
 #include "gpuadm/transport/fleet.hpp"
 
-#include "commands/app.hpp"
+#include "commands/command.hpp"
 
 #include <span>
 #include <string>

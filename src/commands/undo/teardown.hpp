@@ -3,7 +3,7 @@
 #include "gpuadm/plan/plan.hpp"
 #include "gpuadm/spec/cluster.hpp"
 
-#include "commands/app.hpp"
+#include "commands/command.hpp"
 #include "commands/undo/undo_plan.hpp"
 
 #include <set>

@@ -2,6 +2,7 @@
 #include "gpuadm/session/run_playbook.hpp"
 
 #include "commands/run_summary.hpp"
+#include "commands/shared_options.hpp"
 #include "commands/undo/teardown.hpp"
 #include "commands/undo/undo_plan.hpp"
 
@@ -14,6 +15,16 @@
 namespace commands {
 
 namespace {
+
+struct UndoOptions {
+  Common common;
+  Hosts hosts;
+  std::string run;     ///< empty: the last one that changed something
+  bool all = false;    ///< every run in the host's journal
+  bool force = false;  ///< also restore what others have changed since
+  Consent consent = Consent::ask;
+  Format format = Format::text;
+};
 
 /// Converts the hosts' journals into a plan, repeatedly.
 class TakeBack {
@@ -88,8 +99,7 @@ Result<Outcome> take_back(TakeBack& back, const assets::Store& assets, const Und
   return Outcome::failed;
 }
 
-}  // namespace
-
+/// Undoes runs, as recorded in each host's journal. Outcome::failed if something could not be undone.
 Result<Outcome> undo(const UndoOptions& options, Io& io) {
   if (options.all && !options.run.empty())
     return base::fail(base::Fault::usage, "--all cannot be combined with --run", "use one of them");
@@ -113,6 +123,28 @@ Result<Outcome> undo(const UndoOptions& options, Io& io) {
                              : options.run.empty() ? "the last run"
                                                    : "run " + options.run));
   return outcome;
+}
+
+}  // namespace
+
+Command undo_command() {
+  return CommandRow<UndoOptions>{
+      .name = "undo",
+      .group = Group::undo,
+      .summary = "Revert the changes of the last run, as recorded in each host's journal",
+      .options =
+          [](Line& line, UndoOptions& options) {
+            add_hosts(line, options.hosts);
+            add_connection(line, options.common);
+            const Option run = line.value("--run", options.run, "RUN", "Revert only this run");
+            line.flag("--all", options.all, "Revert every run in the journal").excludes(run);
+            line.flag("--force", options.force, "Also restore what was changed by others since");
+            add_consent(line, options.consent);
+            add_format(line, options.format);
+          },
+      .examples = {{"gpuadm undo root@192.0.2.10 --dry-run", "show what would be reverted"},
+                   {"gpuadm undo root@192.0.2.10", "revert the last run"}},
+      .run = undo};
 }
 
 }  // namespace commands

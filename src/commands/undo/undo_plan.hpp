@@ -4,7 +4,7 @@
 #include "gpuadm/report/reporters.hpp"
 #include "gpuadm/transport/fleet.hpp"
 
-#include "commands/app.hpp"
+#include "commands/command.hpp"
 
 #include <map>
 #include <string>

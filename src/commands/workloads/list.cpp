@@ -4,6 +4,7 @@
 #include "gpuadm/workload/objects.hpp"
 #include "gpuadm/workload/state.hpp"
 
+#include "commands/shared_options.hpp"
 #include "commands/workloads/reach.hpp"
 
 #include <fmt/format.h>
@@ -11,6 +12,14 @@
 namespace commands {
 
 namespace {
+
+struct WorkloadListOptions {
+  Common common;
+  Hosts hosts;
+  std::string space;  ///< empty: all
+  std::string kind;   ///< empty: all
+  Format format = Format::text;
+};
 
 using workload::WorkloadRow;
 
@@ -25,8 +34,7 @@ std::string to_text(const std::vector<WorkloadRow>& rows, std::size_t width) {
   return report::columns(std::move(lines), width, {last});
 }
 
-}  // namespace
-
+/// Prints one line per workload that gpuadm created.
 Result<Outcome> workload_list(const WorkloadListOptions& options, Io& io) {
   if (!options.space.empty()) TRY(workload::check_namespace(options.space));
   const auto cluster =
@@ -48,6 +56,39 @@ Result<Outcome> workload_list(const WorkloadListOptions& options, Io& io) {
   else
     io.out(to_text(rows, io.out_style.width));
   return Outcome::done;
+}
+
+void add_workload_list(Line& line, WorkloadListOptions& options) {
+  add_hosts(line, options.hosts);
+  add_namespace(line, options.space, "Only this namespace (default: all)");
+  add_format(line, options.format);
+  add_connection(line, options.common);
+}
+
+}  // namespace
+
+Command workload_list_command() {
+  return CommandRow<WorkloadListOptions>{
+      .name = "workload list",
+      .group = Group::workloads,
+      .summary = "List notebooks, training jobs and storage claims that gpuadm created",
+      .options = add_workload_list,
+      .examples = {{"gpuadm workload list -f cluster.yaml", "what runs where"}},
+      .run = workload_list};
+}
+
+Command notebook_list_command() {
+  return CommandRow<WorkloadListOptions>{
+      .name = "notebook list",
+      .group = Group::workloads,
+      .summary = "List notebooks with their GPUs, node and state",
+      .options =
+          [](Line& line, WorkloadListOptions& options) {
+            options.kind = "notebook";
+            add_workload_list(line, options);
+          },
+      .examples = {{"gpuadm notebook list -f cluster.yaml", "of all namespaces"}},
+      .run = workload_list};
 }
 
 }  // namespace commands

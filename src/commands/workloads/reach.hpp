@@ -2,8 +2,9 @@
 
 #include "gpuadm/session/cluster_client.hpp"
 #include "gpuadm/session/connections.hpp"
+#include "gpuadm/workload/notebook.hpp"
 
-#include "commands/workloads/workload.hpp"
+#include "commands/command.hpp"
 
 #include <memory>
 #include <optional>
@@ -33,6 +34,13 @@ class ReachedCluster {
   std::unique_ptr<session::Connections> connections_;
   std::unique_ptr<transport::Fleet> fleet_;
   std::optional<session::ClusterClient> client_;
+};
+
+/// A notebook that exists.
+struct NotebookOptions {
+  Common common;
+  Hosts hosts;
+  std::string name, space = "default";
 };
 
 /// The objects of an existing notebook: Deployment, pods, Service and volumes. Fault::usage, with the nearest

@@ -2,7 +2,7 @@
 
 #include "gpuadm/base/time.hpp"
 
-#include "commands/app.hpp"
+#include "commands/command.hpp"
 
 #include <chrono>
 #include <optional>

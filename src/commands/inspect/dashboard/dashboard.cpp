@@ -1,4 +1,3 @@
-#include "commands/inspect/dashboard/dashboard.hpp"
 
 #include "gpuadm/base/random.hpp"
 #include "gpuadm/base/text.hpp"
@@ -11,6 +10,7 @@
 
 #include "commands/inspect/dashboard/frozen_page.hpp"
 #include "commands/inspect/dashboard/page_data.hpp"
+#include "commands/shared_options.hpp"
 
 #include <fmt/format.h>
 
@@ -19,6 +19,15 @@
 namespace commands {
 
 namespace {
+
+struct DashboardOptions {
+  Common common;
+  Hosts hosts;
+  std::uint16_t port = 0;  ///< on loopback; 0: any that is free
+  int interval = 2;        ///< seconds between two samples of the GPUs
+  int count = 1;           ///< samples of a page that is written
+  Format format = Format::text;
+};
 
 constexpr std::size_t token_bytes = 16;
 
@@ -96,8 +105,9 @@ Result<Outcome> write_page(const DashboardOptions& options, const assets::Store&
   return outcome == Outcome::interrupted ? Outcome::done : outcome;
 }
 
-}  // namespace
-
+/// Prints the address of a page on loopback, below a random token, and serves it until Ctrl-C; it shows what
+/// hosts and a control-plane node report, and changes nothing. With HTML, writes the same page after `count`
+/// samples instead: Outcome::unreachable if no host answered.
 Result<Outcome> dashboard(const DashboardOptions& options, Io& io) {
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
   const PageFiles files = TRY(read_files(assets));
@@ -112,6 +122,36 @@ Result<Outcome> dashboard(const DashboardOptions& options, Io& io) {
   PageData data(readings, judges, options.interval);
   const auto run = options.format == Format::html ? write_page : serve_page;
   return run(options, assets, files, data, readings, *fleet, io);
+}
+
+}  // namespace
+
+Command dashboard_command() {
+  return CommandRow<DashboardOptions>{
+      .name = "dashboard",
+      .group = Group::inspect,
+      .summary = "Show hosts, GPUs with plots, workloads and problems as a page in a browser",
+      .options =
+          [](Line& line, DashboardOptions& options) {
+            add_hosts(line, options.hosts);
+            const Option port = line.value("--local-port", options.port, "PORT",
+                                           "Port on this machine (default: any that is free)")
+                                    .range(1, 65535);
+            line.value("--interval", options.interval, "SECONDS",
+                       "Seconds between two samples of the GPUs (default 2)")
+                .range(1, 3600);
+            Option count =
+                line.value("--count", options.count, "N", "With -o html: number of samples (default 1)")
+                    .range(1, 1'000'000);
+            count.needs(line.choice<Format, Format>(
+                                "-o,--output", options.format, {{"html", Format::html}},
+                                "Write the page with its data to standard output instead of serving it")
+                            .excludes(port));
+            add_connection(line, options.common);
+          },
+      .examples = {{"gpuadm dashboard -f cluster.yaml", "prints an address; until Ctrl-C"},
+                   {"gpuadm dashboard -f cluster.yaml -o html >page.html", "the same page as a file"}},
+      .run = dashboard};
 }
 
 }  // namespace commands

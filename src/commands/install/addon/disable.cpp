@@ -3,6 +3,7 @@
 #include "gpuadm/workload/objects.hpp"
 
 #include "commands/install/addon/owned.hpp"
+#include "commands/shared_options.hpp"
 #include "commands/workloads/storage/common.hpp"
 
 #include <fmt/format.h>
@@ -12,6 +13,12 @@
 namespace commands {
 
 namespace {
+
+struct AddonDisableOptions {
+  AddonOptions addon;
+  bool force = false;  ///< also while users have notebooks, which end
+  Consent consent = Consent::ask;
+};
 
 using base::Fault;
 using base::Tree;
@@ -73,8 +80,8 @@ Result<std::string> data_left(const Addon& addon, const workload::AddonInventory
   return kept ? spec::marker_of(*storage) + "/volumes" + where : "";
 }
 
-}  // namespace
-
+/// Shows what `enable` made, asks, deletes exactly that, and names the data that stays. What the inventory in
+/// the cluster lists is deleted only if the add-on can have it and it has the labels of the add-on.
 Result<Outcome> addon_disable(const AddonDisableOptions& options, Io& io) {
   const Addon* addon = TRY(workload::find_installable_addon(options.addon.name));
   const auto cluster =
@@ -111,6 +118,23 @@ Result<Outcome> addon_disable(const AddonDisableOptions& options, Io& io) {
                        base::join(others, ", ")));
   if (!data.empty()) io.out(fmt::format("the data stays: {}\n", data));
   return Outcome::done;
+}
+
+}  // namespace
+
+Command addon_disable_command() {
+  return CommandRow<AddonDisableOptions>{
+      .name = "addon disable",
+      .group = Group::install,
+      .summary = "Delete what enable made; data on a storage stays",
+      .options =
+          [](Line& line, AddonDisableOptions& options) {
+            add_addon(line, options.addon);
+            add_preview(line, options.consent);
+            line.flag("--force", options.force, "Also end the notebooks of users of JupyterHub");
+          },
+      .examples = {{"gpuadm addon disable prometheus -f cluster.yaml", "its data stays"}},
+      .run = addon_disable};
 }
 
 }  // namespace commands

@@ -4,6 +4,7 @@
 
 #include "commands/install/addon/owned.hpp"
 #include "commands/install/addon/prove.hpp"
+#include "commands/shared_options.hpp"
 
 #include <fmt/format.h>
 
@@ -12,6 +13,11 @@
 namespace commands {
 
 namespace {
+
+struct AddonVerifyOptions {
+  AddonOptions addon;
+  std::chrono::seconds patience{300};
+};
 
 using base::Fault;
 using base::Tree;
@@ -157,8 +163,10 @@ Result<Outcome> print_objects(const AddonPlan& plan, const Io& io) {
   return Outcome::done;
 }
 
-}  // namespace
-
+/// Applies the objects of an add-on, waits until its pods are ready, and proves that it works. Repeated, it
+/// changes settings, and deletes objects that are no longer needed, after a question. If a first `enable`
+/// fails, or after Ctrl-C, deletes what it made. Fault::blocked, with nothing changed, if an object or the
+/// namespace belongs to others.
 Result<Outcome> addon_enable(const AddonEnableOptions& options, Io& io) {
   const workload::Addon* addon = TRY(workload::find_installable_addon(options.addon.name));
   const auto settings = TRY(workload::parse_addon_settings(*addon, options.settings));
@@ -189,6 +197,7 @@ Result<Outcome> addon_enable(const AddonEnableOptions& options, Io& io) {
   return Outcome::done;
 }
 
+/// Repeats the proof of an add-on that is enabled.
 Result<Outcome> addon_verify(const AddonVerifyOptions& options, Io& io) {
   const workload::Addon* addon = TRY(workload::find_installable_addon(options.addon.name));
   const auto cluster =
@@ -207,6 +216,54 @@ Result<Outcome> addon_verify(const AddonVerifyOptions& options, Io& io) {
   const std::string seen = TRY(prove_addon(*addon, *cluster, options.patience, io));
   io.out(fmt::format("the add-on {} works\n  proven: {}\n", addon->name, seen));
   return Outcome::done;
+}
+
+}  // namespace
+
+void add_addon(Line& line, AddonOptions& options) {
+  line.argument("NAME", options.name, "Name of the add-on (gpuadm addon list)").required();
+  add_hosts(line, options.hosts);
+  add_connection(line, options.common);
+}
+
+Command addon_enable_command() {
+  return CommandRow<AddonEnableOptions>{
+      .name = "addon enable",
+      .group = Group::install,
+      .summary = "Install an add-on, and prove that it works",
+      .options =
+          [](Line& line, AddonEnableOptions& options) {
+            add_addon(line, options.addon);
+            line.repeated("--set", options.settings, "SETTING=VALUE",
+                          "A setting of the add-on (gpuadm addon show NAME); repeatable");
+            add_wait_timeout(line, options.patience,
+                             "Time limit until its pods are ready, and of its proof (default 900)");
+            line.flag("--keep", options.keep, "Keep an add-on whose proof fails");
+            add_yes(line, options.consent);
+            line.choice<bool, bool>("-o,--output", options.yaml, {{"text", false}, {"yaml", true}},
+                                    "yaml: print the objects instead of applying them");
+          },
+      .examples = {{"gpuadm addon enable metrics-server -f cluster.yaml", "for kubectl top"},
+                   {"gpuadm addon enable prometheus -f cluster.yaml --set storage=data --set retention=30d",
+                    "with its metrics on a storage"},
+                   {"gpuadm addon enable jupyterhub -f cluster.yaml --set users=users.txt --set "
+                    "storage=data",
+                    "notebooks for the users of a file"}},
+      .run = addon_enable};
+}
+
+Command addon_verify_command() {
+  return CommandRow<AddonVerifyOptions>{
+      .name = "addon verify",
+      .group = Group::install,
+      .summary = "Repeat the proof of an add-on that is enabled",
+      .options =
+          [](Line& line, AddonVerifyOptions& options) {
+            add_addon(line, options.addon);
+            add_wait_timeout(line, options.patience, "Time limit of the proof (default 300)");
+          },
+      .examples = {{"gpuadm addon verify prometheus -f cluster.yaml", "repeat its proof"}},
+      .run = addon_verify};
 }
 
 }  // namespace commands

@@ -7,6 +7,7 @@
 #include "gpuadm/workload/objects.hpp"
 
 #include "commands/install/addon/plan.hpp"
+#include "commands/shared_options.hpp"
 
 #include <fmt/format.h>
 
@@ -15,6 +16,18 @@
 namespace commands {
 
 namespace {
+
+struct AddonListOptions {
+  Common common;
+  Hosts hosts;
+  Format format = Format::text;
+};
+
+struct AddonShowOptions {
+  Common common;
+  std::string name;
+  Format format = Format::text;
+};
 
 using base::Tree;
 using workload::Addon;
@@ -114,8 +127,7 @@ std::string shown_text(const Addon& addon, const std::vector<std::string>& image
   return text;
 }
 
-}  // namespace
-
+/// Prints every add-on with its state in the cluster. Changes nothing.
 Result<Outcome> addon_list(const AddonListOptions& options, Io& io) {
   const auto cluster =
       TRY(ReachedCluster::open(options.hosts, options.common, session::Access::read_only, io));
@@ -138,6 +150,7 @@ Result<Outcome> addon_list(const AddonListOptions& options, Io& io) {
   return bad ? Outcome::failed : Outcome::done;
 }
 
+/// Prints what an add-on is: settings, images, proof, data. Connects to no host.
 Result<Outcome> addon_show(const AddonShowOptions& options, Io& io) {
   const Addon* addon = TRY(workload::find_addon(options.name));
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
@@ -149,6 +162,38 @@ Result<Outcome> addon_show(const AddonShowOptions& options, Io& io) {
   else
     io.out(shown_text(*addon, images, io.out_style.width));
   return Outcome::done;
+}
+
+}  // namespace
+
+Command addon_list_command() {
+  return CommandRow<AddonListOptions>{
+      .name = "addon list",
+      .group = Group::install,
+      .summary = "List add-ons with their state in the cluster",
+      .options =
+          [](Line& line, AddonListOptions& options) {
+            add_hosts(line, options.hosts);
+            add_format(line, options.format);
+            add_connection(line, options.common);
+          },
+      .examples = {{"gpuadm addon list -f cluster.yaml", "all add-ons, and which ones are enabled"}},
+      .run = addon_list};
+}
+
+Command addon_show_command() {
+  return CommandRow<AddonShowOptions>{
+      .name = "addon show",
+      .group = Group::install,
+      .summary = "Show an add-on: its settings, images, proof and data",
+      .options =
+          [](Line& line, AddonShowOptions& options) {
+            line.assets(options.common.assets);
+            line.argument("NAME", options.name, "Name of the add-on").required();
+            add_format(line, options.format);
+          },
+      .examples = {{"gpuadm addon show prometheus", "its settings, images and data"}},
+      .run = addon_show};
 }
 
 }  // namespace commands

@@ -2,7 +2,7 @@
 
 #include "gpuadm/workload/addon.hpp"
 
-#include "commands/install/addon/addon.hpp"
+#include "commands/shared_options.hpp"
 #include "commands/workloads/reach.hpp"
 #include "commands/workloads/storage/claim.hpp"
 
@@ -11,6 +11,25 @@
 #include <vector>
 
 namespace commands {
+
+/// An add-on of a cluster.
+struct AddonOptions {
+  Common common;
+  Hosts hosts;
+  std::string name;
+};
+
+/// NAME, the hosts and the connection.
+void add_addon(Line& line, AddonOptions& options);
+
+struct AddonEnableOptions {
+  AddonOptions addon;
+  std::vector<std::string> settings;  ///< "size=20Gi"
+  bool yaml = false;                  ///< print the objects instead of applying them
+  bool keep = false;                  ///< keep the objects if the proof fails
+  Consent consent = Consent::ask;     ///< to delete objects of an earlier `enable`
+  std::chrono::seconds patience{900};
+};
 
 /// An add-on with everything that the cluster decides.
 struct AddonPlan {
@@ -22,8 +41,8 @@ struct AddonPlan {
   std::vector<std::string> notes;          ///< for the operator
 };
 
-/// From the cluster as it is now. Fault::usage for invalid settings and files, Fault::blocked if it cannot be
-/// enabled in this cluster.
+/// From the cluster as it is now. Fault::usage for invalid settings and files, Fault::blocked if it cannot
+/// be enabled in this cluster.
 [[nodiscard]] Result<AddonPlan> plan_addon(const AddonEnableOptions& options,
                                            const workload::AddonSettings& settings, ReachedCluster& cluster);
 

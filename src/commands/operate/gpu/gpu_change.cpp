@@ -8,7 +8,9 @@
 #include "gpuadm/session/findings.hpp"
 
 #include "commands/install/identity.hpp"
+#include "commands/operate/gpu/gpu_options.hpp"
 #include "commands/operate/gpu/gpu_plan.hpp"
+#include "commands/shared_options.hpp"
 
 #include <fmt/format.h>
 
@@ -18,6 +20,18 @@
 namespace commands {
 
 namespace {
+
+/// A change of the GPU settings of one host.
+enum class GpuChange { share, mig, reset };
+
+struct GpuChangeOptions {
+  Common common;
+  std::filesystem::path file;  ///< the cluster file; empty: the host is the whole cluster
+  std::string host;            ///< a name in the file, or a target; empty: this machine
+  std::string how;             ///< share: "exclusive", a number, "mps:N"; mig: "off" or "PROFILE,…"
+  Consent consent = Consent::ask;
+  Format format = Format::text;
+};
 
 using base::Fault;
 
@@ -132,8 +146,8 @@ void remind(const Wanted& wanted, const GpuChangeOptions& options, Io& io) {
       options.file.string(), base::printable(wanted.host)));
 }
 
-}  // namespace
-
+/// Previews, asks, journals and applies. Outcome::blocked if pods use the host's GPUs, or if the GPUs do not
+/// support the setting.
 Result<Outcome> gpu_change(GpuChange change, const GpuChangeOptions& options, Io& io) {
   Wanted wanted = TRY(what_is_wanted(change, options));
   spec::Cluster& cluster = wanted.cluster;
@@ -170,6 +184,56 @@ Result<Outcome> gpu_change(GpuChange change, const GpuChangeOptions& options, Io
                                              options.consent, options.format, io));
   if (outcome == Outcome::done) remind(wanted, options, io);
   return outcome;
+}
+
+}  // namespace
+
+Command gpu_share_command() {
+  return CommandRow<GpuChangeOptions>{
+      .name = "gpu share",
+      .group = Group::operate,
+      .summary = "Configure GPU sharing on a host",
+      .options =
+          [](Line& line, GpuChangeOptions& options) {
+            add_gpu_host(line, options.host);
+            line.argument("HOW", options.how, "N: time-slicing; mps:N; exclusive").required();
+            add_gpu_change(line, options);
+          },
+      .examples = {{"gpuadm gpu share gpu1 4 -f cluster.yaml", "time-slicing, four pods per GPU"},
+                   {"gpuadm gpu share gpu1 exclusive -f cluster.yaml", "no sharing"}},
+      .run = [](const GpuChangeOptions& options,
+                Io& io) { return gpu_change(GpuChange::share, options, io); }};
+}
+
+Command gpu_mig_command() {
+  return CommandRow<GpuChangeOptions>{
+      .name = "gpu mig",
+      .group = Group::operate,
+      .summary = "Partition the GPUs of a host into MIG instances",
+      .options =
+          [](Line& line, GpuChangeOptions& options) {
+            add_gpu_host(line, options.host);
+            line.argument("HOW", options.how, "PROFILE,...: such as 3g.71gb,3g.71gb; off").required();
+            add_gpu_change(line, options);
+          },
+      .examples = {{"gpuadm gpu mig gpu1 3g.71gb,3g.71gb -f cluster.yaml", "two instances per GPU"},
+                   {"gpuadm gpu mig gpu1 off -f cluster.yaml", "MIG off"}},
+      .run = [](const GpuChangeOptions& options, Io& io) { return gpu_change(GpuChange::mig, options, io); }};
+}
+
+Command gpu_reset_config_command() {
+  return CommandRow<GpuChangeOptions>{
+      .name = "gpu reset-config",
+      .group = Group::operate,
+      .summary = "Restore defaults: exclusive, MIG off, default compute mode and clocks",
+      .options =
+          [](Line& line, GpuChangeOptions& options) {
+            add_gpu_host(line, options.host);
+            add_gpu_change(line, options);
+          },
+      .examples = {{"gpuadm gpu reset-config gpu1 -f cluster.yaml", "restore defaults"}},
+      .run = [](const GpuChangeOptions& options,
+                Io& io) { return gpu_change(GpuChange::reset, options, io); }};
 }
 
 }  // namespace commands

@@ -10,7 +10,7 @@
 #include "gpuadm/session/recording.hpp"
 
 #include "commands/install/identity.hpp"
-#include "commands/operate/gpu/gpu.hpp"
+#include "commands/shared_options.hpp"
 
 #include <fmt/format.h>
 
@@ -19,6 +19,13 @@
 namespace commands {
 
 namespace {
+
+struct GpuListOptions {
+  Common common;
+  Hosts hosts;
+  std::filesystem::path from;  ///< a recording to read instead of hosts
+  Format format = Format::text;
+};
 
 /// Surveys hosts, and their cluster if one of them is a control-plane node.
 Result<session::Recording> survey_hosts(const GpuListOptions& options, const assets::Store& assets, Io& io) {
@@ -104,8 +111,8 @@ Outcome report_unreached(const session::Recording& recording, Io& io) {
   return outcome;
 }
 
-}  // namespace
-
+/// Prints one line per GPU: node, model, sharing, health, users, and whether a pod can get it. Changes
+/// nothing.
 Result<Outcome> gpu_list(const GpuListOptions& options, Io& io) {
   if (!options.from.empty() && (!options.hosts.targets.empty() || !options.hosts.file.empty()))
     return base::fail(base::Fault::usage, "--from cannot be combined with hosts or files");
@@ -125,6 +132,24 @@ Result<Outcome> gpu_list(const GpuListOptions& options, Io& io) {
                                [](const auto& host) { return host.second.has_value(); }))
     io.out("no NVIDIA GPU was found\n");
   return report_unreached(recording, io);
+}
+
+}  // namespace
+
+Command gpu_list_command() {
+  return CommandRow<GpuListOptions>{
+      .name = "gpu list",
+      .group = Group::operate,
+      .summary = "List GPUs with node, model, sharing, health, user and availability",
+      .options =
+          [](Line& line, GpuListOptions& options) {
+            add_hosts(line, options.hosts);
+            add_connection(line, options.common);
+            line.value("--from", options.from, "DIR", "Read a recording instead of connecting to hosts");
+            add_format(line, options.format);
+          },
+      .examples = {{"gpuadm gpu list -f cluster.yaml", "all GPUs and their users"}},
+      .run = gpu_list};
 }
 
 }  // namespace commands

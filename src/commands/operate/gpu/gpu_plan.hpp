@@ -5,7 +5,7 @@
 #include "gpuadm/playbook/playbook.hpp"
 #include "gpuadm/session/run_playbook.hpp"
 
-#include "commands/operate/gpu/gpu.hpp"
+#include "commands/command.hpp"
 
 #include <functional>
 #include <string>

@@ -6,8 +6,9 @@
 #include "gpuadm/session/cluster_view.hpp"
 
 #include "commands/install/identity.hpp"
-#include "commands/operate/gpu/gpu.hpp"
+#include "commands/operate/gpu/gpu_options.hpp"
 #include "commands/operate/gpu/gpu_plan.hpp"
+#include "commands/shared_options.hpp"
 
 #include <fmt/format.h>
 
@@ -17,6 +18,19 @@
 namespace commands {
 
 namespace {
+
+enum class Quarantine { add, release };
+
+struct QuarantineOptions {
+  Common common;
+  std::filesystem::path file;  ///< the cluster file; empty: the host is the whole cluster
+  std::string host;            ///< a name in the file, or a target
+  std::string gpu;             ///< index, UUID or PCI address
+  std::string reason;          ///< the operator's words, for the lists; may be empty
+  bool evict = false;          ///< with NVIDIA's DRA driver: end the pods that use the GPU
+  Consent consent = Consent::ask;
+  Format format = Format::text;
+};
 
 using base::Fault;
 using facts::QuarantinedGpu;
@@ -129,8 +143,10 @@ void name_holders(const spec::Cluster& cluster, const session::Survey& survey,
                          base::printable(base::join(row.holders, ", "), 1000)));
 }
 
-}  // namespace
-
+/// Keeps one GPU of a node from pods, or offers it again: previews, asks, journals and applies. The node
+/// advertises its other GPUs, or with NVIDIA's DRA driver a DeviceTaintRule taints the GPU's device; pods
+/// that use the GPU keep it until they end. Fault::blocked if the cluster's way to allocate GPUs does not
+/// allow it.
 Result<Outcome> gpu_quarantine(Quarantine what, const QuarantineOptions& options, Io& io) {
   if (options.reason.size() > reason_limit || base::printable(options.reason) != options.reason)
     return base::fail(Fault::usage, "--reason is not one line of at most 200 characters", "shorten it");
@@ -174,6 +190,44 @@ Result<Outcome> gpu_quarantine(Quarantine what, const QuarantineOptions& options
         if (auto& facts = census.at(host)) change(facts->nvidia, what, gpu);
       },
       options.consent, options.format, io);
+}
+
+}  // namespace
+
+Command gpu_quarantine_command() {
+  return CommandRow<QuarantineOptions>{
+      .name = "gpu quarantine",
+      .group = Group::operate,
+      .summary = "Keep one GPU of a node from pods; the others remain in use",
+      .options =
+          [](Line& line, QuarantineOptions& options) {
+            add_gpu_host(line, options.host);
+            add_one_gpu(line, options.gpu);
+            line.value("--reason", options.reason, "TEXT", "Why, for gpuadm gpu list and doctor");
+            line.flag("--evict", options.evict,
+                      "With NVIDIA's DRA driver: also delete the pods that use the GPU");
+            add_gpu_change(line, options);
+          },
+      .examples = {{"gpuadm gpu quarantine gpu1 3 -f cluster.yaml --reason 'Xid 79, ticket 4711'",
+                    "pods get the other GPUs"}},
+      .run = [](const QuarantineOptions& options,
+                Io& io) { return gpu_quarantine(Quarantine::add, options, io); }};
+}
+
+Command gpu_release_command() {
+  return CommandRow<QuarantineOptions>{
+      .name = "gpu release",
+      .group = Group::operate,
+      .summary = "Offer a GPU in quarantine to pods again",
+      .options =
+          [](Line& line, QuarantineOptions& options) {
+            add_gpu_host(line, options.host);
+            add_one_gpu(line, options.gpu);
+            add_gpu_change(line, options);
+          },
+      .examples = {{"gpuadm gpu release gpu1 3 -f cluster.yaml", "once it is repaired"}},
+      .run = [](const QuarantineOptions& options,
+                Io& io) { return gpu_quarantine(Quarantine::release, options, io); }};
 }
 
 }  // namespace commands

@@ -7,8 +7,9 @@
 #include "gpuadm/session/cluster_view.hpp"
 #include "gpuadm/session/findings.hpp"
 
-#include "commands/operate/gpu/gpu.hpp"
+#include "commands/operate/gpu/gpu_options.hpp"
 #include "commands/operate/gpu/gpu_plan.hpp"
+#include "commands/shared_options.hpp"
 
 #include <fmt/format.h>
 
@@ -19,6 +20,19 @@
 namespace commands {
 
 namespace {
+
+enum class GpuReset { reset, cancel };
+
+struct GpuResetOptions {
+  Common common;
+  std::filesystem::path file;  ///< the cluster file; empty: the host is the whole cluster
+  std::string host;            ///< a name in the file, or a target
+  std::string gpu;             ///< index, UUID or PCI address
+  GpuReset what = GpuReset::reset;
+  int drain_timeout = 300;  ///< seconds for the pods that use the GPU to end
+  Consent consent = Consent::ask;
+  Format format = Format::text;
+};
 
 using base::Fault;
 using PodNames = std::map<std::string, facts::PodName, std::less<>>;
@@ -197,8 +211,11 @@ Result<> check_health(const spec::Cluster& cluster, const Target& target, const 
                   target.host, target.gpu.uuid));
 }
 
-}  // namespace
-
+/// Resets one GPU of a node: cordons the node, evicts the pods that use the GPU, stops the device plugin and
+/// services that use it, resets it, verifies that it is healthy, and undoes the preparations. Continues a
+/// reset that did not complete; with GpuReset::cancel, only undoes its preparations. Outcome::blocked or
+/// Fault::blocked, with nothing changed, if the GPU cannot be reset alone, or is used by programs that gpuadm
+/// does not end.
 Result<Outcome> gpu_reset(const GpuResetOptions& options, Io& io) {
   std::string host = options.host;
   const spec::Cluster cluster = TRY(cluster_with(options.file, host, options.common.connection));
@@ -243,6 +260,32 @@ Result<Outcome> gpu_reset(const GpuResetOptions& options, Io& io) {
         note_holders(holders, target, reporter);
         return session::execute(execution, session, reporter, io);
       });
+}
+
+}  // namespace
+
+Command gpu_reset_command() {
+  return CommandRow<GpuResetOptions>{
+      .name = "gpu reset",
+      .group = Group::operate,
+      .summary = "Reset one GPU of a node: cordon, evict the pods that use it, reset, verify, uncordon",
+      .options =
+          [](Line& line, GpuResetOptions& options) {
+            add_gpu_host(line, options.host);
+            add_one_gpu(line, options.gpu);
+            line.value("--drain-timeout", options.drain_timeout, "SECONDS",
+                       "Time limit for evicting the pods that use the GPU (default 300)")
+                .range(1, 7200);
+            line.flag("--cancel", options.what, GpuReset::cancel,
+                      "Return the node after a reset that did not complete, without another one");
+            add_gpu_change(line, options);
+          },
+      .examples = {{"gpuadm gpu reset gpu1 3 -f cluster.yaml --dry-run",
+                    "show the steps and the pods that are evicted"},
+                   {"gpuadm gpu reset gpu1 3 -f cluster.yaml", "reset it, after confirmation"},
+                   {"gpuadm gpu reset gpu1 3 -f cluster.yaml --cancel",
+                    "return the node after a failed reset"}},
+      .run = gpu_reset};
 }
 
 }  // namespace commands

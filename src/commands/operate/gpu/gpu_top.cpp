@@ -7,7 +7,7 @@
 #include "gpuadm/session/connections.hpp"
 #include "gpuadm/session/gpu_samples.hpp"
 
-#include "commands/operate/gpu/gpu.hpp"
+#include "commands/shared_options.hpp"
 
 #include <fmt/format.h>
 
@@ -19,6 +19,19 @@
 namespace commands {
 
 namespace {
+
+using cluster::TopSort;
+
+struct GpuTopOptions {
+  Common common;
+  Hosts hosts;
+  std::filesystem::path from;    ///< a record to read instead of sampling hosts
+  std::filesystem::path record;  ///< a new file, which gets a line of JSON for each interval
+  TopSort sort = TopSort::node;
+  int interval = 2;  ///< seconds
+  int count = 0;     ///< intervals; 0: until Ctrl-C
+  Format format = Format::text;
+};
 
 using base::Fault;
 using cluster::TopFrame;
@@ -185,14 +198,52 @@ Result<Outcome> replay(const GpuTopOptions& options, Io& io) {
   return Outcome::done;
 }
 
-}  // namespace
-
+/// Shows every GPU of every host with its users, again each interval: on a terminal in place, otherwise a
+/// block, with JSON a line. With HTML, writes one page at the end. Outcome::unreachable if no host answered.
 Result<Outcome> gpu_top(const GpuTopOptions& options, Io& io) {
   if (options.from.empty()) return sample(options, TRY(assets::Store::open(options.common.assets)), io);
   if (!options.hosts.targets.empty() || !options.hosts.file.empty())
     return base::fail(Fault::usage, "--from cannot be combined with hosts or files");
   if (!options.record.empty()) return base::fail(Fault::usage, "--from cannot be combined with --record");
   return replay(options, io);
+}
+
+}  // namespace
+
+Command gpu_top_command() {
+  return CommandRow<GpuTopOptions>{
+      .name = "gpu top",
+      .group = Group::operate,
+      .summary = "Show utilization, memory, power and users of all GPUs, continuously",
+      .options =
+          [](Line& line, GpuTopOptions& options) {
+            add_hosts(line, options.hosts);
+            line.value("--interval", options.interval, "SECONDS", "Seconds between two samples (default 2)")
+                .range(1, 3600);
+            line.value("--count", options.count, "N", "Number of samples (default 0: until Ctrl-C)")
+                .range(0, 100'000'000);
+            line.choice<TopSort, TopSort>(
+                "--sort", options.sort,
+                {{"node", TopSort::node},
+                 {"util", TopSort::utilization},
+                 {"mem", TopSort::memory},
+                 {"power", TopSort::power},
+                 {"temp", TopSort::temperature}},
+                "Order of the GPUs (default node); other orders begin with the highest value");
+            line.value("--record", options.record, "FILE",
+                       "Write a line of JSON for each sample to this new file");
+            line.value("--from", options.from, "FILE",
+                       "Read a file of --record instead of connecting to hosts");
+            add_format(line, options.format,
+                       {{"html", Format::html}, {"json", Format::json}, {"text", Format::text}});
+            add_connection(line, options.common);
+          },
+      .examples = {{"gpuadm gpu top -f cluster.yaml", "until Ctrl-C"},
+                   {"gpuadm gpu top -f cluster.yaml --sort util --interval 1", "the busiest first"},
+                   {"gpuadm gpu top -f cluster.yaml --count 300 --record day.jsonl",
+                    "ten minutes, into a file"},
+                   {"gpuadm gpu top --from day.jsonl -o html >day.html", "a page with a plot for each GPU"}},
+      .run = gpu_top};
 }
 
 }  // namespace commands

@@ -6,12 +6,20 @@
 
 #include "commands/operate/health/node_api.hpp"
 #include "commands/operate/health/program.hpp"
+#include "commands/shared_options.hpp"
 
 #include <fmt/format.h>
 
 namespace commands {
 
 namespace {
+
+struct HealthDisableOptions {
+  Common common;
+  Hosts hosts;
+  Consent consent = Consent::ask;
+  Format format = Format::text;
+};
 
 /// Conditions and taints are removed last: a service that runs would set them again.
 Result<> withdraw_all(const HealthDisableOptions& options, const spec::Cluster& cluster,
@@ -32,8 +40,8 @@ Result<> withdraw_all(const HealthDisableOptions& options, const spec::Cluster& 
                         session::typed(options.hosts, options.common.connection) + " again");
 }
 
-}  // namespace
-
+/// Removes the timer, the program and the history from every host, and the conditions and taints from their
+/// nodes.
 Result<Outcome> health_disable(const HealthDisableOptions& options, Io& io) {
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
   const spec::Cluster cluster = TRY(session::read_cluster(options.hosts, options.common.connection));
@@ -48,6 +56,18 @@ Result<Outcome> health_disable(const HealthDisableOptions& options, Io& io) {
   if (outcome != Outcome::done || options.consent == Consent::preview) return outcome;
   TRY(withdraw_all(options, cluster, nodes, session, assets));
   return outcome;
+}
+
+}  // namespace
+
+Command health_disable_command() {
+  return CommandRow<HealthDisableOptions>{
+      .name = "health disable",
+      .group = Group::operate,
+      .summary = "Remove the timer, the program, the history, conditions and taints from every node",
+      .options = add_change<HealthDisableOptions>,
+      .examples = {{"gpuadm health disable -f cluster.yaml", "conditions and taints are removed, too"}},
+      .run = health_disable};
 }
 
 }  // namespace commands

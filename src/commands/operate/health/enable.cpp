@@ -8,8 +8,10 @@
 #include "gpuadm/session/run_playbook.hpp"
 #include "gpuadm/session/typed.hpp"
 
+#include "commands/operate/health/health_options.hpp"
 #include "commands/operate/health/node_api.hpp"
 #include "commands/operate/health/program.hpp"
+#include "commands/shared_options.hpp"
 
 #include <fmt/format.h>
 
@@ -183,6 +185,9 @@ Result<HealthSettings> read_settings(std::string_view output) {
   return options;
 }
 
+namespace {
+
+/// Installs this program and a systemd timer on every host, which must be a node. Journaled.
 Result<Outcome> health_enable(const HealthEnableOptions& options, Io& io) {
   TRY(check_settings(with_given({}, options)));
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
@@ -210,6 +215,39 @@ Result<Outcome> health_enable(const HealthEnableOptions& options, Io& io) {
   if (options.format == Format::text)
     io.out("next: gpuadm health status" + session::typed(options.hosts, options.common.connection) + "\n");
   return outcome;
+}
+
+}  // namespace
+
+Command health_enable_command() {
+  return CommandRow<HealthEnableOptions>{
+      .name = "health enable",
+      .group = Group::operate,
+      .summary =
+          "Install a timer on every node that checks it and sets conditions of its Node object; "
+          "settings that are not given stay",
+      .options =
+          [](Line& line, HealthEnableOptions& options) {
+            add_hosts(line, options.hosts);
+            line.value("--interval", options.interval, "SECONDS", "Seconds between two runs (default 30)")
+                .range(10, 3600);
+            add_taint(line, options.taint, options.max_tainted, options.skip);
+            line.choice<std::optional<MetricsPlace>, MetricsPlace>(
+                "--metrics", options.metrics,
+                {{"off", MetricsPlace::off},
+                 {"loopback", MetricsPlace::loopback},
+                 {"node", MetricsPlace::node}},
+                "Serve metrics for Prometheus: over HTTP on 127.0.0.1, over TLS on the node's address, or "
+                "not (default off)");
+            add_metrics_port(line, "--metrics-port", options.port);
+            add_consent(line, options.consent);
+            add_format(line, options.format);
+            add_connection(line, options.common);
+          },
+      .examples = {{"gpuadm health enable -f cluster.yaml", "conditions and Events, no taint"},
+                   {"gpuadm health enable -f cluster.yaml --taint blocker --max-tainted 10",
+                    "nodes with a blocker get no new pods"}},
+      .run = health_enable};
 }
 
 }  // namespace commands

@@ -5,6 +5,7 @@
 #include "gpuadm/session/connections.hpp"
 
 #include "commands/operate/health/health.hpp"
+#include "commands/shared_options.hpp"
 
 #include <fmt/format.h>
 
@@ -13,6 +14,10 @@
 
 namespace commands {
 
+namespace {
+
+/// Prints what has changed on every node, in the order of time; with Format::html a page with a timeline of
+/// every condition and GPU. Changes nothing.
 Result<Outcome> health_history(const HealthOptions& options, Io& io) {
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
   const spec::Cluster cluster = TRY(session::read_cluster(options.hosts, options.common.connection));
@@ -53,6 +58,24 @@ Result<Outcome> health_history(const HealthOptions& options, Io& io) {
     io.out(cluster::history_table(entries, io.out_style.width));
   if (reached == 0) return Outcome::unreachable;
   return reached == cluster.hosts.size() ? Outcome::done : Outcome::failed;
+}
+
+}  // namespace
+
+Command health_history_command() {
+  return CommandRow<HealthOptions>{
+      .name = "health history",
+      .group = Group::operate,
+      .summary = "Show what has changed on every node, and when; with -o html as a page with timelines",
+      .options =
+          [](Line& line, HealthOptions& options) {
+            add_hosts(line, options.hosts);
+            add_format(line, options.format,
+                       {{"html", Format::html}, {"json", Format::json}, {"text", Format::text}});
+            add_connection(line, options.common);
+          },
+      .examples = {{"gpuadm health history -f cluster.yaml", "what has changed, and when"}},
+      .run = health_history};
 }
 
 }  // namespace commands

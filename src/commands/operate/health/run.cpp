@@ -7,10 +7,12 @@
 #include "gpuadm/session/connections.hpp"
 #include "gpuadm/session/findings.hpp"
 
+#include "commands/operate/health/health_options.hpp"
 #include "commands/operate/health/hung.hpp"
 #include "commands/operate/health/metrics_file.hpp"
 #include "commands/operate/health/node_api.hpp"
 #include "commands/operate/health/node_facts.hpp"
+#include "commands/shared_options.hpp"
 
 #include <fmt/format.h>
 
@@ -26,6 +28,14 @@
 namespace commands {
 
 namespace {
+
+struct HealthRunOptions {
+  Common common;
+  std::string node;  ///< name of this machine's Node object
+  TaintPolicy taint = TaintPolicy::off;
+  int max_tainted = 25;
+  std::vector<std::string> skip;
+};
 
 using base::Fault;
 using cluster::HealthReport;
@@ -281,8 +291,9 @@ Result<> check_options(const HealthRunOptions& options) {
   return {};
 }
 
-}  // namespace
-
+/// One run on this node, as the timer starts it: checks, writes the history, sends conditions and Events, and
+/// sets taints on the first control-plane node. Outcome::failed if the results cannot be kept. An API server
+/// that is away is not a failure: the results are sent later.
 Result<Outcome> health_run(const HealthRunOptions& options, Io& io) {
   TRY(check_options(options));
   const RunLock lock = TRY(RunLock::take());
@@ -320,6 +331,23 @@ Result<Outcome> health_run(const HealthRunOptions& options, Io& io) {
   print(state, did, io);
   if (!kept) return std::unexpected(kept.error());
   return Outcome::done;
+}
+
+}  // namespace
+
+Command health_run_command() {
+  return CommandRow<HealthRunOptions>{
+      .name = "health run",
+      .group = Group::operate,
+      .summary = "Check this node once, as the timer does; needs root",
+      .options =
+          [](Line& line, HealthRunOptions& options) {
+            line.assets(options.common.assets);
+            line.value("--node", options.node, "NAME", "Name of this machine's Node object").required();
+            add_taint(line, options.taint, options.max_tainted, options.skip);
+          },
+      .examples = {{"gpuadm health run --node gpu1", "once, as the timer does"}},
+      .run = health_run};
 }
 
 }  // namespace commands

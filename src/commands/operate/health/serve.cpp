@@ -3,7 +3,9 @@
 #include "gpuadm/serve/text_server.hpp"
 
 #include "commands/operate/health/health.hpp"
+#include "commands/operate/health/health_options.hpp"
 #include "commands/operate/health/metrics_file.hpp"
+#include "commands/shared_options.hpp"
 
 #include <fmt/format.h>
 
@@ -17,6 +19,13 @@
 namespace commands {
 
 namespace {
+
+struct HealthServeOptions {
+  Common common;
+  MetricsPlace listen = MetricsPlace::loopback;
+  std::string address, node;  ///< of this machine, for MetricsPlace::node: its certificate is for both
+  int port = metrics_port;
+};
 
 using base::Fault;
 
@@ -48,8 +57,8 @@ Result<> become_nobody() {
                     "start it as another user than root");
 }
 
-}  // namespace
-
+/// Serves the metrics of the last run under /metrics until SIGTERM, as the user nobody if root starts it.
+/// With TLS, with a key of its own, which is made at the first start.
 Result<Outcome> health_serve(const HealthServeOptions& options, Io& io) {
   const serve::Endpoint endpoint = TRY(endpoint_of(options));
   if (!endpoint.key.empty()) TRY(serve::ensure_certificate(endpoint, options.node));
@@ -59,6 +68,29 @@ Result<Outcome> health_serve(const HealthServeOptions& options, Io& io) {
                      base::in_brackets(endpoint.address), endpoint.port));
   TRY(server.serve("/metrics", read_metrics));
   return Outcome::done;
+}
+
+}  // namespace
+
+Command health_serve_command() {
+  return CommandRow<HealthServeOptions>{
+      .name = "health serve",
+      .group = Group::operate,
+      .summary = "Serve the metrics of this node's last run under /metrics, until SIGTERM",
+      .options =
+          [](Line& line, HealthServeOptions& options) {
+            line.assets(options.common.assets);
+            line.choice<MetricsPlace, MetricsPlace>(
+                "--listen", options.listen,
+                {{"loopback", MetricsPlace::loopback}, {"node", MetricsPlace::node}},
+                "Over HTTP on 127.0.0.1, or over TLS on --address (default loopback)");
+            line.value("--address", options.address, "ADDRESS", "Address of this machine");
+            line.value("--node", options.node, "NAME",
+                       "Name of this machine's Node object, for the certificate");
+            add_metrics_port(line, "--port", options.port);
+          },
+      .examples = {{"gpuadm health serve --port 9440", "on 127.0.0.1, as the service does"}},
+      .run = health_serve};
 }
 
 }  // namespace commands

@@ -6,6 +6,7 @@
 #include "gpuadm/session/connections.hpp"
 
 #include "commands/operate/health/program.hpp"
+#include "commands/shared_options.hpp"
 
 #include <fmt/format.h>
 
@@ -72,8 +73,8 @@ bool is_well(const HealthRow& row) {
          std::ranges::all_of(on.state->conditions, [](const auto& one) { return one.status == "True"; });
 }
 
-}  // namespace
-
+/// Prints the last run, the conditions and the taint of every node. Outcome::failed if a node is unhealthy,
+/// or does not check itself. Changes nothing.
 Result<Outcome> health_status(const HealthOptions& options, Io& io) {
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
   const spec::Cluster cluster = TRY(session::read_cluster(options.hosts, options.common.connection));
@@ -88,6 +89,23 @@ Result<Outcome> health_status(const HealthOptions& options, Io& io) {
     io.out(cluster::health_table(rows, io.out_style.width));
   if (none_reached) return Outcome::unreachable;
   return std::ranges::all_of(rows, is_well) ? Outcome::done : Outcome::failed;
+}
+
+}  // namespace
+
+Command health_status_command() {
+  return CommandRow<HealthOptions>{
+      .name = "health status",
+      .group = Group::operate,
+      .summary = "Show the last run, conditions and taint of every node",
+      .options =
+          [](Line& line, HealthOptions& options) {
+            add_hosts(line, options.hosts);
+            add_format(line, options.format);
+            add_connection(line, options.common);
+          },
+      .examples = {{"gpuadm health status -f cluster.yaml", "last run, conditions, taint"}},
+      .run = health_status};
 }
 
 }  // namespace commands

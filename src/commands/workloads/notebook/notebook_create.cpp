@@ -4,6 +4,7 @@
 #include "gpuadm/workload/objects.hpp"
 
 #include "commands/inspect/explain_pod.hpp"
+#include "commands/shared_options.hpp"
 #include "commands/workloads/notebook/notebook_plan.hpp"
 #include "commands/workloads/notebook/open_notebook.hpp"
 #include "commands/workloads/storage/claim_folders.hpp"
@@ -14,6 +15,17 @@
 namespace commands {
 
 namespace {
+
+struct NotebookCreateOptions {
+  Common common;
+  Hosts hosts;
+  workload::NotebookRequest request;
+  bool yaml = false;     ///< print the objects instead of creating them
+  bool offline = false;  ///< with `yaml`: connect to no host
+  bool keep = false;     ///< keep the objects if it does not become ready
+  bool tunnel = false;   ///< open a tunnel once it is ready
+  std::chrono::seconds patience{1800};
+};
 
 using base::Fault;
 using base::Tree;
@@ -109,8 +121,9 @@ std::string result_of(const NotebookPlan& plan, const std::string& node) {
                      base::printable(node), workload::describe(notebook.gpus));
 }
 
-}  // namespace
-
+/// Creates a notebook, waits until its web server responds, and shows how to open it. If it does not become
+/// ready, or after Ctrl-C, deletes what was created: Outcome::failed or interrupted. Fault::blocked, with
+/// nothing created, if the name is taken or the GPUs are not free.
 Result<Outcome> notebook_create(const NotebookCreateOptions& options, Io& io) {
   if (options.offline && !options.yaml)
     return base::fail(Fault::usage, "--offline creates nothing", "add -o yaml to print the objects");
@@ -134,6 +147,62 @@ Result<Outcome> notebook_create(const NotebookCreateOptions& options, Io& io) {
   io.out("  " + notebook_command("url", name, plan.notebook.space, options.hosts, options.common.connection) +
          "\n");
   return Outcome::done;
+}
+
+void add_request(Line& line, workload::NotebookRequest& request) {
+  line.value(
+      "--gpus", request.gpus, "GPUS",
+      "Number of GPUs, a share such as 1/4, or MIG instances such as 1g.10gb or 1g.10gb:2 (default 0)");
+  line.value("--image", request.image, "IMAGE",
+             "pytorch, tensorflow, or a reference (default pytorch, for the CUDA version of the drivers)");
+  line.value("--storage", request.storage, "NAME",
+             "PersistentVolumeClaim for files; with --size: storage (gpuadm storage list) or StorageClass "
+             "of a new one");
+  line.value("--size", request.size, "SIZE", "Create a volume of this size for files, such as 10Gi");
+  line.value("--mount", request.mount, "DIR",
+             "Directory of the volume in the container (default /home/jovyan/work)");
+  line.value("--cpus", request.cpus, "CPUS", "CPUs to reserve, also the limit (default: no limit)");
+  line.value("--memory", request.memory, "SIZE", "Memory to reserve, also the limit (default: no limit)");
+  line.value("--shm", request.shm, "SIZE",
+             "Size of /dev/shm (default: half of --memory, or of the smallest suitable node's memory, at "
+             "most 64Gi)");
+}
+
+}  // namespace
+
+Command notebook_create_command() {
+  return CommandRow<NotebookCreateOptions>{
+      .name = "notebook create",
+      .group = Group::workloads,
+      .summary =
+          "Create a notebook with GPUs, and wait until it is ready: gpuadm notebook create NAME [-- "
+          "COMMAND]",
+      .options =
+          [](Line& line, NotebookCreateOptions& options) {
+            line.argument("NAME", options.request.name, "Name of the notebook").required();
+            add_hosts(line, options.hosts);
+            line.command(options.request.command);
+            add_request(line, options.request);
+            const Option node_port = line.flag(
+                "--node-port", options.request.reach, workload::Reach::node_port,
+                "Open a port for the notebook on every node, without a tunnel and without encryption");
+            line.flag("--tunnel", options.tunnel,
+                      "Open an SSH tunnel once it is ready, as gpuadm notebook url does")
+                .excludes(node_port);
+            add_namespace(line, options.request.space);
+            add_wait_timeout(line, options.patience, "Time limit until it is ready (default 1800)");
+            line.flag("--keep", options.keep, "Keep a notebook that does not become ready");
+            line.choice<bool, bool>("-o,--output", options.yaml, {{"text", false}, {"yaml", true}},
+                                    "yaml: print the objects, with a new token, instead of creating them");
+            line.flag("--offline", options.offline, "With -o yaml: connect to no host");
+            add_connection(line, options.common);
+          },
+      .examples = {{"gpuadm notebook create anna --gpus 1 --size 10Gi -f cluster.yaml",
+                    "one GPU, and a volume for files"},
+                   {"gpuadm notebook create anna root@192.0.2.10 --gpus 1/4 --tunnel",
+                    "a share of a GPU; opens the tunnel"},
+                   {"gpuadm notebook create anna --gpus 1 -o yaml --offline", "only print the objects"}},
+      .run = notebook_create};
 }
 
 }  // namespace commands

@@ -6,6 +6,7 @@
 #include "gpuadm/session/typed.hpp"
 #include "gpuadm/spec/storage.hpp"
 
+#include "commands/shared_options.hpp"
 #include "commands/workloads/storage/common.hpp"
 
 #include <fmt/format.h>
@@ -15,6 +16,20 @@
 namespace commands {
 
 namespace {
+
+struct StorageAddOptions {
+  Common common;
+  Hosts hosts;                   ///< all hosts of the cluster; with a file, only the file
+  std::string name, kind;        ///< of the storage; kinds: spec::storage_kinds
+  std::string host, path;        ///< local, path, cephfs
+  std::string server, exported;  ///< nfs
+  std::vector<std::string> monitors;
+  std::string user, key_file;  ///< cephfs
+  std::string mount_options;
+  bool default_class = false;  ///< local
+  Consent consent = Consent::ask;
+  Format format = Format::text;
+};
 
 using base::Fault;
 using base::Tree;
@@ -131,8 +146,8 @@ void show_next(const StorageAddOptions& options, Io& io) {
   io.out(fmt::format("\n  for a pod: gpuadm storage claim NAME --size 10Gi --on {}{}\n", options.name, rest));
 }
 
-}  // namespace
-
+/// Mounts a storage on every host, tests that all hosts have the same share, and adds it to the cluster file:
+/// to the operator's, and to the one on the control plane, from which joining hosts get it.
 Result<Outcome> storage_add(const StorageAddOptions& options, Io& io) {
   const spec::Storage storage = TRY(asked(options));
   TRY(check_all_hosts(options.hosts));
@@ -175,6 +190,49 @@ Result<Outcome> storage_add(const StorageAddOptions& options, Io& io) {
   if (file.after != file.before) TRY(write_cluster_file(options.hosts.file, file.before, file.after));
   show_next(options, io);
   return outcome;
+}
+
+}  // namespace
+
+Command storage_add_command() {
+  return CommandRow<StorageAddOptions>{
+      .name = "storage add",
+      .group = Group::workloads,
+      .summary = "Mount a storage on every host of the cluster",
+      .options =
+          [](Line& line, StorageAddOptions& options) {
+            line.argument("NAME", options.name, "Name of the storage").required();
+            line.argument("KIND", options.kind,
+                          "local: a folder on one host; path: a folder that every host has, on a share "
+                          "that you mount; nfs; cephfs")
+                .required()
+                .one_of({"local", "path", "nfs", "cephfs"});
+            add_hosts(line, options.hosts);
+            line.value("--host", options.host, "HOST", "local: the host with the folder");
+            line.value("--path", options.path, "PATH",
+                       "local, path: folder on hosts; cephfs: folder in the file system");
+            line.value("--server", options.server, "ADDRESS", "nfs: address of the server");
+            line.value("--export", options.exported, "PATH", "nfs: path that the server exports");
+            line.list("--monitors", options.monitors, "HOST[:PORT],...", "cephfs: addresses of the monitors");
+            line.value("--ceph-user", options.user, "NAME", "cephfs: user, without client.");
+            line.value("--key-file", options.key_file, "FILE",
+                       "cephfs: file with the key or the keyring of the user, mode 0600");
+            line.value("--options", options.mount_options, "OPTIONS",
+                       "nfs, cephfs: mount options, separated by commas");
+            line.flag("--default-class", options.default_class,
+                      "local: make local-path the default StorageClass, with its volumes on this storage");
+            add_consent(line, options.consent);
+            add_format(line, options.format);
+            add_connection(line, options.common);
+          },
+      .examples = {{"gpuadm storage add data nfs --server nas.lab --export /export/ml -f cluster.yaml",
+                    "an NFS export"},
+                   {"gpuadm storage add scratch local --host gpu1 --path /data -f cluster.yaml",
+                    "a folder on one host"},
+                   {"gpuadm storage add team cephfs --monitors 10.0.0.1,10.0.0.2 --path /ml --ceph-user ml "
+                    "--key-file ml.key -f cluster.yaml",
+                    "a folder of CephFS"}},
+      .run = storage_add};
 }
 
 }  // namespace commands

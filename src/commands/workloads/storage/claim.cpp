@@ -6,6 +6,7 @@
 #include "gpuadm/workload/addon.hpp"
 #include "gpuadm/workload/objects.hpp"
 
+#include "commands/shared_options.hpp"
 #include "commands/workloads/storage/claim_folders.hpp"
 
 #include <fmt/format.h>
@@ -15,6 +16,13 @@
 namespace commands {
 
 namespace {
+
+struct StorageClaimOptions {
+  Common common;
+  Hosts hosts;
+  std::string name, storage, size, space = "default", owner;
+  Format format = Format::text;
+};
 
 using base::Fault;
 using base::Tree;
@@ -201,6 +209,9 @@ Result<spec::Cluster> with_known_storages(const Hosts& hosts, const spec::Cluste
   return std::unexpected(source.error());
 }
 
+namespace {
+
+/// Makes a folder on a storage, and a PersistentVolume and a PersistentVolumeClaim for it.
 Result<Outcome> storage_claim(const StorageClaimOptions& options, Io& io) {
   const workload::StorageClaim claim{options.name, options.space, options.size, options.owner};
   TRY(workload::check_claim(claim));
@@ -232,6 +243,35 @@ Result<Outcome> storage_claim(const StorageClaimOptions& options, Io& io) {
   }
   show(options, plan, folder, io);
   return Outcome::done;
+}
+
+}  // namespace
+
+Command storage_claim_command() {
+  return CommandRow<StorageClaimOptions>{
+      .name = "storage claim",
+      .group = Group::workloads,
+      .summary = "Create a volume on a storage, and a claim for pods",
+      .options =
+          [](Line& line, StorageClaimOptions& options) {
+            line.argument("NAME", options.name, "Name of the claim").required();
+            line.value("--on", options.storage, "STORAGE", "Storage").required();
+            line.value("--size", options.size, "SIZE", "Size of the volume, such as 10Gi; it is not enforced")
+                .required();
+            add_namespace(line, options.space, "Namespace of the claim (default: default)");
+            line.value("--owner", options.owner, "UID:GID",
+                       "Owner of the folder, mode 0770 (default: root, and pods of every user may write, "
+                       "mode 0777)");
+            add_hosts(line, options.hosts);
+            add_format(line, options.format);
+            add_connection(line, options.common);
+          },
+      .examples = {{"gpuadm storage claim models --size 100Gi --on data -f cluster.yaml",
+                    "for pods of any user"},
+                   {"gpuadm storage claim home --size 10Gi --on data -n anna --owner 1000:1000 -f "
+                    "cluster.yaml",
+                    "for one user"}},
+      .run = storage_claim};
 }
 
 }  // namespace commands

@@ -5,7 +5,7 @@
 #include "gpuadm/session/run_playbook.hpp"
 #include "gpuadm/workload/storage.hpp"
 
-#include "commands/workloads/storage/storage.hpp"
+#include "commands/command.hpp"
 
 #include <functional>
 #include <optional>

@@ -3,6 +3,7 @@
 #include "gpuadm/report/columns.hpp"
 #include "gpuadm/spec/storage.hpp"
 
+#include "commands/shared_options.hpp"
 #include "commands/workloads/storage/common.hpp"
 
 #include <fmt/format.h>
@@ -12,6 +13,12 @@
 namespace commands {
 
 namespace {
+
+struct StorageListOptions {
+  Common common;
+  Hosts hosts;
+  Format format = Format::text;
+};
 
 using base::Tree;
 using spec::Storage;
@@ -152,8 +159,7 @@ void complete(const spec::Cluster& cluster, States& all) {
     if (all[storage.name].empty()) all[storage.name].push_back({storage.host, "unknown", {}, {}, {}, {}});
 }
 
-}  // namespace
-
+/// Prints every storage with its hosts, claims and space. Changes nothing.
 Result<Outcome> storage_list(const StorageListOptions& options, Io& io) {
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
   const spec::Cluster hosts = TRY(session::read_cluster(options.hosts, options.common.connection));
@@ -178,6 +184,23 @@ Result<Outcome> storage_list(const StorageListOptions& options, Io& io) {
     return std::ranges::all_of(one.second, [](const OnHost& on) { return on.state == "mounted"; });
   });
   return whole ? Outcome::done : Outcome::failed;
+}
+
+}  // namespace
+
+Command storage_list_command() {
+  return CommandRow<StorageListOptions>{
+      .name = "storage list",
+      .group = Group::workloads,
+      .summary = "List storages with hosts, claims and space",
+      .options =
+          [](Line& line, StorageListOptions& options) {
+            add_hosts(line, options.hosts);
+            add_format(line, options.format);
+            add_connection(line, options.common);
+          },
+      .examples = {{"gpuadm storage list -f cluster.yaml", "hosts, claims, space"}},
+      .run = storage_list};
 }
 
 }  // namespace commands

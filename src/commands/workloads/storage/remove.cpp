@@ -5,6 +5,7 @@
 #include "gpuadm/spec/storage.hpp"
 #include "gpuadm/workload/objects.hpp"
 
+#include "commands/shared_options.hpp"
 #include "commands/workloads/storage/common.hpp"
 
 #include <fmt/format.h>
@@ -15,6 +16,15 @@
 namespace commands {
 
 namespace {
+
+struct StorageRemoveOptions {
+  Common common;
+  Hosts hosts;
+  std::string name;
+  bool purge = false;  ///< delete claims and their files, too; asks twice
+  Consent consent = Consent::ask;
+  Format format = Format::text;
+};
 
 using base::Fault;
 using workload::ClaimOnStorage;
@@ -205,8 +215,8 @@ void show_rest(const StorageRemoveOptions& options, const spec::Storage& storage
     io.out(fmt::format("the data stays: {}/gpuadm-{}\n", spec::source_of(storage), storage.name));
 }
 
-}  // namespace
-
+/// Unmounts a storage on every host, and removes it from the cluster file. Outcome::blocked while claims
+/// exist, unless they are to be deleted. The data stays, unless it is purged.
 Result<Outcome> storage_remove(const StorageRemoveOptions& options, Io& io) {
   TRY(check_all_hosts(options.hosts));
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
@@ -250,6 +260,27 @@ Result<Outcome> storage_remove(const StorageRemoveOptions& options, Io& io) {
   if (file.after != file.before) TRY(write_cluster_file(options.hosts.file, file.before, file.after));
   show_rest(options, storage, io);
   return outcome;
+}
+
+}  // namespace
+
+Command storage_remove_command() {
+  return CommandRow<StorageRemoveOptions>{
+      .name = "storage remove",
+      .group = Group::workloads,
+      .summary = "Unmount a storage on every host; its data stays",
+      .options =
+          [](Line& line, StorageRemoveOptions& options) {
+            line.argument("NAME", options.name, "Name of the storage").required();
+            add_hosts(line, options.hosts);
+            line.flag("--purge", options.purge, "Delete its claims and their files, too; asks twice");
+            add_consent(line, options.consent);
+            add_format(line, options.format);
+            add_connection(line, options.common);
+          },
+      .examples = {{"gpuadm storage remove data -f cluster.yaml", "the data stays"},
+                   {"gpuadm storage remove data --purge -f cluster.yaml", "claims and their files, too"}},
+      .run = storage_remove};
 }
 
 }  // namespace commands

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "commands/app.hpp"
+#include "commands/command.hpp"
 
 #include <string>
 #include <vector>
@@ -40,15 +40,6 @@ struct TrainRunOptions {
   std::vector<std::string> ignore;  ///< ids of findings that do not block
   TrainForm form = TrainForm::text;
 };
-/// Checks, creates the objects of a job, waits until all ranks run, and follows their logs until the job
-/// ends. If not all ranks run in time, or after Ctrl-C before that, everything is deleted again.
-/// Outcome::failed if the job fails, ::blocked if it does not fit. With TrainForm::yaml, prints the objects
-/// and creates nothing.
-[[nodiscard]] Result<Outcome> train_run(const TrainRunOptions& options, Io& io);
-/// The checks of train_run. Creates nothing except, with `all_reduce`, the objects of a short job, which are
-/// deleted again. Outcome::blocked if the job cannot run.
-[[nodiscard]] Result<Outcome> train_check(const TrainRunOptions& options, Io& io);
-
 struct TrainOptions {
   Common common;
   Hosts hosts;
@@ -64,15 +55,4 @@ struct TrainOptions {
   bool detach = false;
   TrainForm form = TrainForm::text;
 };
-/// Prints one line per rank.
-[[nodiscard]] Result<Outcome> train_status(const TrainOptions& options, Io& io);
-/// Prints the logs of ranks, "[0] line". With `follow` until the job ends; then as train_run.
-[[nodiscard]] Result<Outcome> train_logs(const TrainOptions& options, Io& io);
-/// Ends a job and deletes its objects. Volumes stay.
-[[nodiscard]] Result<Outcome> train_stop(const TrainOptions& options, Io& io);
-/// Starts a job that has ended again, with the same objects, for its next attempt.
-[[nodiscard]] Result<Outcome> train_resume(const TrainOptions& options, Io& io);
-/// Prints one line per job.
-[[nodiscard]] Result<Outcome> train_list(const TrainOptions& options, Io& io);
-
 }  // namespace commands

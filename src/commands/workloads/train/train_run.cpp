@@ -1,18 +1,18 @@
-#include "gpuadm/base/files.hpp"
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/yaml.hpp"
 #include "gpuadm/report/findings.hpp"
 #include "gpuadm/workload/all_reduce.hpp"
 
+#include "commands/shared_options.hpp"
 #include "commands/workloads/storage/claim_folders.hpp"
 #include "commands/workloads/train/train_all_reduce.hpp"
-#include "commands/workloads/train/train_follow.hpp"
+#include "commands/workloads/train/train_attend.hpp"
+#include "commands/workloads/train/train_line.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 
 namespace commands {
 
@@ -20,7 +20,6 @@ namespace {
 
 using base::Fault;
 using workload::TrainJob;
-using workload::TrainState;
 
 void show(const std::vector<std::string>& notes, Io& io) {
   if (io.err_style.verbosity == report::Verbosity::quiet) return;
@@ -46,29 +45,6 @@ Result<Outcome> print_offline(TrainRequest& request, const TrainRunOptions& opti
   io.out(yaml_of(volume, TRY(workload::objects_of(request.job, context))));
   show(request.notes, io);
   return Outcome::done;
-}
-
-/// Deletes the Jobs of an ended job with their pods, and creates the next ones. Only they define the job:
-/// they are created also after Ctrl-C, and until then they are in a file.
-Result<> replace_jobs(TrainSession& opened, const TrainState& state, const std::vector<base::Tree>& next) {
-  session::ClusterClient& client = *opened.client;
-  const auto file = base::state_directory() / opened.cluster.name /
-                    fmt::format("train-{}.{}.json", state.space, state.name);
-  TRY(base::write_file(file, session::list_of(next) + "\n"));
-  const auto replaced = [&]() -> Result<> {
-    TRY(client.remove(state.space, {"jobs.batch", "pods"},
-                      workload::selector_of(workload::train_kind, state.name)));
-    TRY(client.create(state.space, next, transport::Purpose::clean_up));
-    return {};
-  }();
-  std::error_code ignored;
-  if (replaced) std::filesystem::remove(file, ignored);
-  if (replaced) return {};
-  base::Error error = replaced.error();
-  error.what += fmt::format("; the Jobs of the next attempt are in {}", file.string());
-  error.hint = fmt::format("gpuadm train resume {} -n {}; if its Jobs are gone: kubectl create -f {}",
-                           state.name, state.space, file.string());
-  return std::unexpected(std::move(error));
 }
 
 /// Whether blockers are left that are not ignored.
@@ -127,37 +103,10 @@ Result<> check_folders(const Hosts& hosts, const TrainJob& job, TrainSession& op
   return check_claims_of_pod(claims, job.space, hosts, opened.cluster, *opened.client, io);
 }
 
-/// The rest of a command whose job has been created.
-struct Attendance {
-  std::string space, name;
-  std::chrono::seconds wait;
-  bool detach = false;
-  std::function<base::Error(base::Error)> withdraw;  ///< if not all ranks start
-};
-Result<Outcome> attend(TrainSession& opened, const Attendance& how, Io& io) {
-  const auto& [space, name, wait, detach, withdraw] = how;
-  TrainFollow follow(opened, space, name, io);
-  const auto started = follow.wait_for_start(wait);
-  if (!started) return std::unexpected(withdraw(started.error()));
-  const bool quiet = io.err_style.verbosity == report::Verbosity::quiet;
-  if (!quiet && !started->has_ended())
-    for (const workload::RankState& one : started->states)
-      io.err(fmt::format("rank {} runs on {}\n", one.rank, base::printable(one.node, 80)));
-  if (detach && !started->has_ended()) {
-    io.out(fmt::format("train/{} runs; gpuadm train logs {} -n {} --follow\n", name, name, space));
-    return Outcome::done;
-  }
-  const auto ended = follow.follow();
-  if (ended) return report_end(*ended, opened, io);
-  if (ended.error().fault != Fault::usage)
-    io.err(fmt::format(
-        "train/{0} keeps running; gpuadm train logs {0} -n {1} --follow, or gpuadm train stop {0} -n {1}\n",
-        name, space));
-  return std::unexpected(ended.error());
-}
-
-}  // namespace
-
+/// Checks, creates the objects of a job, waits until all ranks run, and follows their logs until the job
+/// ends. If not all ranks run in time, or after Ctrl-C before that, everything is deleted again.
+/// Outcome::failed if the job fails, ::blocked if it does not fit. With TrainForm::yaml, prints the objects
+/// and creates nothing.
 Result<Outcome> train_run(const TrainRunOptions& options, Io& io) {
   if (options.offline && options.form != TrainForm::yaml)
     return base::fail(Fault::usage, "--offline only prints objects", "add -o yaml");
@@ -203,6 +152,8 @@ Result<Outcome> train_run(const TrainRunOptions& options, Io& io) {
                 io);
 }
 
+/// The checks of train_run. Creates nothing except, with `all_reduce`, the objects of a short job, which are
+/// deleted again. Outcome::blocked if the job cannot run.
 Result<Outcome> train_check(const TrainRunOptions& options, Io& io) {
   TrainRequest request = TRY(read_train_request(options));
   const auto opened =
@@ -223,38 +174,61 @@ Result<Outcome> train_check(const TrainRunOptions& options, Io& io) {
   return blocked ? Outcome::blocked : Outcome::done;
 }
 
-Result<Outcome> train_resume(const TrainOptions& options, Io& io) {
-  const std::string space = options.space.empty() ? "default" : options.space;
-  const auto opened = TRY(open_train_session(options.common, options.hosts, session::Access::full, io));
-  session::ClusterClient& client = *opened->client;
-  const TrainState state = TRY(read_train_state(client, space, options.name));
-  if (!state.has_ended())
-    return base::fail(Fault::usage,
-                      fmt::format("train/{} has not ended ({})", state.name, name_of(state.phase)),
-                      fmt::format("gpuadm train stop {} -n {} --keep", state.name, space));
-  const std::string selector = workload::selector_of(workload::train_kind, state.name);
-  std::vector<base::Tree> next;
-  int attempt = 0;
-  for (const base::Tree& job : TRY(client.get({{"jobs.batch"}, space, selector}))) {
-    attempt = workload::attempt_of(job) + 1;
-    next.push_back(TRY(workload::repeated(job, attempt)));
-  }
-  std::vector<std::string> claims;
-  for (const base::Tree& job : next)
-    if (const base::Tree* pod = job.at({"spec", "template", "spec"}))
-      for (std::string& name : claims_of_pod(*pod)) claims.push_back(std::move(name));
-  TRY(check_claims_of_pod(claims, space, options.hosts, opened->cluster, client, io));
-  TRY(replace_jobs(*opened, state, next));
-  io.err(fmt::format("train/{}: attempt {}\n", state.name, attempt));
-  const auto end_again = [&](base::Error error) {
-    if (const auto ended = end_ranks(client, state); !ended)
-      error.what += "; its ranks could not be ended: " + ended.error().what;
-    error.hint =
-        fmt::format("gpuadm train resume {0} -n {1}, or gpuadm train stop {0} -n {1}", state.name, space);
-    return error;
-  };
-  return attend(*opened, {space, state.name, std::chrono::seconds(options.wait), options.detach, end_again},
-                io);
+}  // namespace
+
+Command train_run_command() {
+  return CommandRow<TrainRunOptions>{
+      .name = "train run",
+      .group = Group::workloads,
+      .summary = "Run a training job: gpuadm train run NAME --image IMAGE -- COMMAND",
+      .options =
+          [](Line& line, TrainRunOptions& options) {
+            add_job(line, options);
+            add_start(line, options.wait, options.detach);
+            line.flag("--offline", options.offline, "With -o yaml: connect to no host");
+            line.flag("--all-reduce", options.all_reduce,
+                      "Before, test an all-reduce between the ranks, as gpuadm train check does");
+            line.choice<TrainForm, TrainForm>("-o,--output", options.form,
+                                              {{"text", TrainForm::text}, {"yaml", TrainForm::yaml}},
+                                              "Output format; yaml: print the objects and create nothing");
+            add_connection(line, options.common);
+          },
+      .examples = {{"gpuadm train run mnist -f cluster.yaml --nodes 2 --gpus 4 --image "
+                    "pytorch/pytorch:latest --src . -- torchrun train.py",
+                    "eight processes on two nodes"},
+                   {"gpuadm train run solver -f cluster.yaml --nodes 2 --mpi --image registry.lan/solver:1 "
+                    "-- mpirun ./solver",
+                    "MPI"},
+                   {"gpuadm train run eval -f cluster.yaml --image registry.lan/eval:1 --src . --include "
+                    ".env -- python3 eval.py",
+                    "with a file that --src leaves out"},
+                   {"gpuadm train run -f cluster.yaml -f pytorchjob.yaml",
+                    "a PyTorchJob, MPIJob, TFJob, TrainJob or Job"}},
+      .run = train_run};
+}
+
+Command train_check_command() {
+  return CommandRow<TrainRunOptions>{
+      .name = "train check",
+      .group = Group::workloads,
+      .summary = "Check whether a training job can run now, without creating it",
+      .options =
+          [](Line& line, TrainRunOptions& options) {
+            add_job(line, options);
+            options.all_reduce = true;
+            line.flag("--no-all-reduce", options.all_reduce, false,
+                      "Create nothing at all: omit the all-reduce between the ranks, which runs as a short "
+                      "job in their image");
+            line.value("--wait", options.wait, "SECONDS",
+                       "Time limit until the ranks of the all-reduce run (default 300)")
+                .range(1, 86'400);
+            add_train_format(line, options.form);
+            add_connection(line, options.common);
+          },
+      .examples = {{"gpuadm train check mnist -f cluster.yaml --nodes 2 --gpus 4 --image "
+                    "pytorch/pytorch:latest -- torchrun train.py",
+                    "free GPUs, nodes, volumes, clocks"}},
+      .run = train_check};
 }
 
 }  // namespace commands

@@ -4,7 +4,9 @@
 #include "gpuadm/report/columns.hpp"
 
 #include "commands/inspect/explain_pod.hpp"
+#include "commands/shared_options.hpp"
 #include "commands/workloads/train/train_follow.hpp"
+#include "commands/workloads/train/train_line.hpp"
 
 #include <fmt/format.h>
 
@@ -75,8 +77,7 @@ std::string ranks_as_text(const TrainState& state, std::size_t width) {
   return report::columns(std::move(lines), width, {3, 1});
 }
 
-}  // namespace
-
+/// Prints one line per rank.
 Result<Outcome> train_status(const TrainOptions& options, Io& io) {
   const auto opened = TRY(open_train_session(options.common, options.hosts, session::Access::read_only, io));
   const TrainState state = TRY(read_train_state(*opened->client, space_of(options), options.name));
@@ -100,6 +101,7 @@ Result<Outcome> train_status(const TrainOptions& options, Io& io) {
   return Outcome::done;
 }
 
+/// Prints the logs of ranks, "[0] line". With `follow` until the job ends; then as train_run.
 Result<Outcome> train_logs(const TrainOptions& options, Io& io) {
   const auto opened = TRY(open_train_session(options.common, options.hosts, session::Access::read_only, io));
   const TrainState state = TRY(read_train_state(*opened->client, space_of(options), options.name));
@@ -116,6 +118,7 @@ Result<Outcome> train_logs(const TrainOptions& options, Io& io) {
   return follow.logs().has_read_all() ? outcome : Outcome::failed;
 }
 
+/// Ends a job and deletes its objects. Volumes stay.
 Result<Outcome> train_stop(const TrainOptions& options, Io& io) {
   const auto opened = TRY(open_train_session(options.common, options.hosts, session::Access::full, io));
   auto found = read_train_state(*opened->client, space_of(options), options.name);
@@ -137,6 +140,7 @@ Result<Outcome> train_stop(const TrainOptions& options, Io& io) {
   return Outcome::done;
 }
 
+/// Prints one line per job.
 Result<Outcome> train_list(const TrainOptions& options, Io& io) {
   const auto opened = TRY(open_train_session(options.common, options.hosts, session::Access::read_only, io));
   const auto states = TRY(read_train_states(*opened->client, options.space, ""));
@@ -155,6 +159,68 @@ Result<Outcome> train_list(const TrainOptions& options, Io& io) {
   for (const TrainState& state : states) lines.push_back(row_of(state));
   io.out(report::columns(std::move(lines), io.out_style.width, {4, 1, 0}));
   return Outcome::done;
+}
+
+}  // namespace
+
+Command train_status_command() {
+  return CommandRow<TrainOptions>{
+      .name = "train status",
+      .group = Group::workloads,
+      .summary = "Show the ranks of a training job",
+      .options =
+          [](Line& line, TrainOptions& options) {
+            add_existing_job(line, options);
+            add_train_format(line, options.form);
+          },
+      .examples = {{"gpuadm train status mnist -f cluster.yaml", "one line per rank"}},
+      .run = train_status};
+}
+
+Command train_logs_command() {
+  return CommandRow<TrainOptions>{
+      .name = "train logs",
+      .group = Group::workloads,
+      .summary = "Show the logs of the ranks of a training job",
+      .options =
+          [](Line& line, TrainOptions& options) {
+            add_existing_job(line, options);
+            line.flag("--follow", options.follow, "Continue until the job ends");
+            line.value("--rank", options.rank, "RANK", "Only this rank").range(0, 10'000);
+          },
+      .examples = {{"gpuadm train logs mnist -f cluster.yaml --follow", "all ranks, until the job ends"}},
+      .run = train_logs};
+}
+
+Command train_stop_command() {
+  return CommandRow<TrainOptions>{
+      .name = "train stop",
+      .group = Group::workloads,
+      .summary = "End a training job and delete its objects; volumes are kept",
+      .options =
+          [](Line& line, TrainOptions& options) {
+            add_existing_job(line, options);
+            line.flag("--keep", options.keep, "Keep its objects for gpuadm train resume");
+          },
+      .examples = {{"gpuadm train stop mnist -f cluster.yaml", "delete the job; volumes are kept"},
+                   {"gpuadm train stop mnist -f cluster.yaml --keep", "for gpuadm train resume"}},
+      .run = train_stop};
+}
+
+Command train_list_command() {
+  return CommandRow<TrainOptions>{
+      .name = "train list",
+      .group = Group::workloads,
+      .summary = "List training jobs",
+      .options =
+          [](Line& line, TrainOptions& options) {
+            add_hosts(line, options.hosts);
+            add_namespace(line, options.space, "Only jobs of this namespace");
+            add_train_format(line, options.form);
+            add_connection(line, options.common);
+          },
+      .examples = {{"gpuadm train list -f cluster.yaml", "training jobs of all namespaces"}},
+      .run = train_list};
 }
 
 }  // namespace commands

@@ -1,0 +1,21 @@
+#pragma once
+
+#include "commands/workloads/train/train_session.hpp"
+
+#include <chrono>
+#include <functional>
+#include <string>
+
+namespace commands {
+
+/// The rest of a command whose job has been created.
+struct Attendance {
+  std::string space, name;
+  std::chrono::seconds wait;
+  bool detach = false;
+  std::function<base::Error(base::Error)> withdraw;  ///< if not all ranks start
+};
+/// Waits until all ranks run, and follows their logs until the job ends.
+[[nodiscard]] Result<Outcome> attend(TrainSession& opened, const Attendance& how, Io& io);
+
+}  // namespace commands

@@ -1,0 +1,91 @@
+#include "gpuadm/base/files.hpp"
+#include "gpuadm/base/text.hpp"
+
+#include "commands/workloads/storage/claim_folders.hpp"
+#include "commands/workloads/train/train_attend.hpp"
+#include "commands/workloads/train/train_line.hpp"
+
+#include <fmt/format.h>
+
+namespace commands {
+
+namespace {
+
+using base::Fault;
+using workload::TrainState;
+
+/// Deletes the Jobs of an ended job with their pods, and creates the next ones. Only they define the job:
+/// they are created also after Ctrl-C, and until then they are in a file.
+Result<> replace_jobs(TrainSession& opened, const TrainState& state, const std::vector<base::Tree>& next) {
+  session::ClusterClient& client = *opened.client;
+  const auto file = base::state_directory() / opened.cluster.name /
+                    fmt::format("train-{}.{}.json", state.space, state.name);
+  TRY(base::write_file(file, session::list_of(next) + "\n"));
+  const auto replaced = [&]() -> Result<> {
+    TRY(client.remove(state.space, {"jobs.batch", "pods"},
+                      workload::selector_of(workload::train_kind, state.name)));
+    TRY(client.create(state.space, next, transport::Purpose::clean_up));
+    return {};
+  }();
+  std::error_code ignored;
+  if (replaced) std::filesystem::remove(file, ignored);
+  if (replaced) return {};
+  base::Error error = replaced.error();
+  error.what += fmt::format("; the Jobs of the next attempt are in {}", file.string());
+  error.hint = fmt::format("gpuadm train resume {} -n {}; if its Jobs are gone: kubectl create -f {}",
+                           state.name, state.space, file.string());
+  return std::unexpected(std::move(error));
+}
+
+/// Starts a job that has ended again, with the same objects, for its next attempt.
+Result<Outcome> train_resume(const TrainOptions& options, Io& io) {
+  const std::string space = options.space.empty() ? "default" : options.space;
+  const auto opened = TRY(open_train_session(options.common, options.hosts, session::Access::full, io));
+  session::ClusterClient& client = *opened->client;
+  const TrainState state = TRY(read_train_state(client, space, options.name));
+  if (!state.has_ended())
+    return base::fail(Fault::usage,
+                      fmt::format("train/{} has not ended ({})", state.name, name_of(state.phase)),
+                      fmt::format("gpuadm train stop {} -n {} --keep", state.name, space));
+  const std::string selector = workload::selector_of(workload::train_kind, state.name);
+  std::vector<base::Tree> next;
+  int attempt = 0;
+  for (const base::Tree& job : TRY(client.get({{"jobs.batch"}, space, selector}))) {
+    attempt = workload::attempt_of(job) + 1;
+    next.push_back(TRY(workload::repeated(job, attempt)));
+  }
+  std::vector<std::string> claims;
+  for (const base::Tree& job : next)
+    if (const base::Tree* pod = job.at({"spec", "template", "spec"}))
+      for (std::string& name : claims_of_pod(*pod)) claims.push_back(std::move(name));
+  TRY(check_claims_of_pod(claims, space, options.hosts, opened->cluster, client, io));
+  TRY(replace_jobs(*opened, state, next));
+  io.err(fmt::format("train/{}: attempt {}\n", state.name, attempt));
+  const auto end_again = [&](base::Error error) {
+    if (const auto ended = end_ranks(client, state); !ended)
+      error.what += "; its ranks could not be ended: " + ended.error().what;
+    error.hint =
+        fmt::format("gpuadm train resume {0} -n {1}, or gpuadm train stop {0} -n {1}", state.name, space);
+    return error;
+  };
+  return attend(*opened, {space, state.name, std::chrono::seconds(options.wait), options.detach, end_again},
+                io);
+}
+
+}  // namespace
+
+Command train_resume_command() {
+  return CommandRow<TrainOptions>{
+      .name = "train resume",
+      .group = Group::workloads,
+      .summary = "Start a training job that has ended again, from its checkpoints",
+      .options =
+          [](Line& line, TrainOptions& options) {
+            add_existing_job(line, options);
+            add_start(line, options.wait, options.detach);
+          },
+      .examples = {{"gpuadm train resume mnist -f cluster.yaml", "from its checkpoints"}},
+      .run = train_resume};
+}
+
+}  // namespace commands
