@@ -1,0 +1,48 @@
+#include "gpuadm/base/files.hpp"
+#include "gpuadm/base/yaml.hpp"
+#include "gpuadm/session/admin_conf.hpp"
+#include "gpuadm/session/typed.hpp"
+
+#include "commands/install/bring_up_stages.hpp"
+#include "commands/run_summary.hpp"
+
+#include <fmt/format.h>
+
+namespace commands {
+
+namespace {
+
+/// The operator's copy of a remote cluster's kubeconfig; empty: none.
+Result<std::filesystem::path> fetch_kubeconfig(const spec::Cluster& cluster, const facts::Census& census,
+                                               transport::Fleet& fleet, const assets::Store& assets) {
+  const spec::Host* first = playbook::first_control_plane(cluster, census);
+  if (!first || first->endpoint.local) return std::filesystem::path();
+  const auto text = session::read_admin_conf(cluster, fleet, assets);
+  if (!text) return std::filesystem::path();  // a run of some phases may end before it exists
+  std::filesystem::path file = base::state_directory() / cluster.name / "kubeconfig";
+  const base::Tree admin = TRY(base::yaml::read(*text, first->name + ":/etc/kubernetes/admin.conf"));
+  const base::Tree config = TRY(session::with_context({}, admin, cluster.name, session::Current::becomes));
+  TRY(base::write_file(file, base::yaml::write(config), 0600));
+  return file;
+}
+
+}  // namespace
+
+Result<> conclude(const BringUpRun& run, const session::PlaybookRun& executed, Io& io) {
+  const InitOptions& options = run.options;
+  const spec::Cluster& cluster = executed.cluster;
+  const std::filesystem::path kubeconfig =
+      TRY(fetch_kubeconfig(cluster, run.survey.census, *run.session.fleet, run.assets));
+  const bool whole = options.phases.empty() && options.skip_phases.empty();
+  if (options.format != Format::text || io.out_style.verbosity == report::Verbosity::quiet || !whole) {
+    if (!kubeconfig.empty()) io.err(fmt::format("kubeconfig: {}\n", kubeconfig.string()));
+    return {};
+  }
+  const Hosts& reached_by = run.setup.reached_by ? *run.setup.reached_by : options.hosts;
+  io.out(to_text(
+      {cluster, run.survey.census, kubeconfig, session::typed(reached_by, options.common.connection),
+       options.waiting == Waiting::until_it_works, spec::kubernetes_of(cluster, executed.decisions)}));
+  return {};
+}
+
+}  // namespace commands
