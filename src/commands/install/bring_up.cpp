@@ -185,7 +185,7 @@ Result<Outcome> bring_up(const InitOptions& options, BringUp setup, Io& io) {
                        session, survey, identity};
   Decided decided = TRY(decide(run));
   if (TRY(is_blocked(run, decided, io))) return Outcome::blocked;
-  TRY(settle_version(run, decided));
+  TRY(resolve_version(run, decided));
   return change_hosts(run, decided, io);
 }
 

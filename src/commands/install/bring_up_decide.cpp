@@ -6,6 +6,7 @@
 #include "gpuadm/session/expired.hpp"
 #include "gpuadm/session/findings.hpp"
 #include "gpuadm/session/kubernetes_version.hpp"
+#include "gpuadm/session/open_bundle.hpp"
 
 #include "commands/install/bring_up_stages.hpp"
 
@@ -111,7 +112,7 @@ Result<bool> is_blocked(const BringUpRun& run, const Decided& decided, Io& io) {
   return session::stops(findings, io);
 }
 
-Result<> settle_version(const BringUpRun& run, Decided& decided) {
+Result<> resolve_version(const BringUpRun& run, Decided& decided) {
   const spec::Cluster& cluster = run.identity.cluster;
   TRY(virtual_address_is_free(cluster, run.survey.census, run.library, *run.session.fleet));
   if (decided.version) {

@@ -40,7 +40,7 @@ struct Decided {
 [[nodiscard]] Result<bool> is_blocked(const BringUpRun& run, const Decided& decided, Io& io);
 
 /// Chooses the patch of the version as the sources of the hosts offer it, and saves the decisions.
-[[nodiscard]] Result<> settle_version(const BringUpRun& run, Decided& decided);
+[[nodiscard]] Result<> resolve_version(const BringUpRun& run, Decided& decided);
 
 /// The summary for people; with -o json, prints the kubeconfig's path to standard error.
 [[nodiscard]] Result<> conclude(const BringUpRun& run, const session::PlaybookRun& executed, Io& io);

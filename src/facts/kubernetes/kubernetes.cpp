@@ -208,7 +208,7 @@ void read_kubernetes(const Sections& sections, Facts& facts) {
 
 namespace {
 
-Tree certificate(const Certificate& c) {
+Tree certificate_tree(const Certificate& c) {
   return Tree::map_of({{"path", c.path}, {"ends", c.ends}});
 }
 
@@ -241,7 +241,7 @@ Tree kubernetes_tree(const Kubernetes& k) {
                        {"kubeletFlags", k.kubelet_flags},
                        {"kubeletLog", Tree::list_of(k.kubelet_log)},
                        {"devicePlugins", k.device_plugins ? Tree::list_of(*k.device_plugins) : Tree()},
-                       {"certificates", k.certificates ? list_of(*k.certificates, certificate) : Tree()},
+                       {"certificates", k.certificates ? list_of(*k.certificates, certificate_tree) : Tree()},
                        {"components", k.components ? list_of(*k.components, component) : Tree()},
                        {"cpuState", tree_of(k.cpu_state)},
                        {"memoryState", tree_of(k.memory_state)},

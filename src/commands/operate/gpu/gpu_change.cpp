@@ -83,15 +83,15 @@ base::Error shares_by_claims(const std::string& host) {
 }
 
 /// The whole cluster, because its other nodes keep their settings; with the change for the one host.
-struct Wanted {
+struct WantedLayout {
   spec::Cluster cluster;
   std::string host;
 };
 
-Result<Wanted> what_is_wanted(GpuChange change, const GpuChangeOptions& options) {
+Result<WantedLayout> what_is_wanted(GpuChange change, const GpuChangeOptions& options) {
   std::string name = options.host;
   spec::Cluster cluster = TRY(cluster_with(options.file, name, options.common.connection));
-  Wanted wanted{std::move(cluster), name};
+  WantedLayout wanted{std::move(cluster), name};
   const auto host = std::ranges::find(wanted.cluster.hosts, wanted.host, &spec::Host::name);
   if (change == GpuChange::share && wanted.cluster.gpu.allocator == spec::Allocator::dra)
     return std::unexpected(shares_by_claims(wanted.host));
@@ -103,7 +103,7 @@ Result<Wanted> what_is_wanted(GpuChange change, const GpuChangeOptions& options)
 }
 
 /// Checks whether the change is impossible or would disturb pods. Nothing has been changed.
-Result<bool> is_refused(const Wanted& wanted, const session::Survey& survey,
+Result<bool> is_refused(const WantedLayout& wanted, const session::Survey& survey,
                         const std::optional<facts::ClusterFacts>& view, const assets::Store& assets,
                         GpuChange change, Io& io) {
   auto findings = TRY(session::find(wanted.cluster, {}, survey.census, assets, checks::Stage::preflight));
@@ -136,7 +136,7 @@ Result<bool> is_refused(const Wanted& wanted, const session::Survey& survey,
 }
 
 /// Warns about a cluster file with other settings, which would revert the change.
-void remind(const Wanted& wanted, const GpuChangeOptions& options, Io& io) {
+void remind(const WantedLayout& wanted, const GpuChangeOptions& options, Io& io) {
   if (options.file.empty() || options.consent == Consent::preview) return;
   const auto before = session::read_cluster({options.file, {}}, options.common.connection);
   if (!before || spec::to_tree(*before) == spec::to_tree(wanted.cluster)) return;
@@ -149,7 +149,7 @@ void remind(const Wanted& wanted, const GpuChangeOptions& options, Io& io) {
 /// Previews, asks, journals and applies. Outcome::blocked if pods use the host's GPUs, or if the GPUs do not
 /// support the setting.
 Result<Outcome> gpu_change(GpuChange change, const GpuChangeOptions& options, Io& io) {
-  Wanted wanted = TRY(what_is_wanted(change, options));
+  WantedLayout wanted = TRY(what_is_wanted(change, options));
   spec::Cluster& cluster = wanted.cluster;
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
   playbook::Library library = TRY(playbook::Library::load(assets, playbook_of(change)));
