@@ -41,6 +41,13 @@ std::unexpected<base::Error> no_bundle(const std::string& source) {
                     "create a bundle with gpuadm bundle create");
 }
 
+/// The archive of a bundle. What libarchive does not recognize is none.
+Result<ArchiveReader> open_archive(const fs::path& place) {
+  auto tar = ArchiveReader::tar(place);
+  if (!tar && tar.error().fault == Fault::parse) return no_bundle(place.string());
+  return tar;
+}
+
 /// The manifest of an archive, which is its first file.
 Result<std::string> read_first(ArchiveReader& tar, const std::string& source) {
   const auto first = tar.next();
@@ -185,7 +192,7 @@ Result<BundleHead> read_bundle_head(const std::filesystem::path& place) {
     if (fs::exists(signature, error)) head.signature = TRY(base::read_file(signature, largest_signature));
     return head;
   }
-  ArchiveReader tar = TRY(ArchiveReader::tar(place));
+  ArchiveReader tar = TRY(open_archive(place));
   head.manifest = TRY(read_first(tar, place.string()));
   if (const auto second = TRY(tar.next()); second && second->name == signature_name)
     head.signature = TRY(read_entry(tar, *second, largest_signature, place.string()));
@@ -195,7 +202,7 @@ Result<BundleHead> read_bundle_head(const std::filesystem::path& place) {
 Result<std::filesystem::path> unpack_bundle(const std::filesystem::path& file,
                                             const std::filesystem::path& cache) {
   const std::string source = file.string();
-  ArchiveReader tar = TRY(ArchiveReader::tar(file));
+  ArchiveReader tar = TRY(open_archive(file));
   const std::string manifest = TRY(read_first(tar, source));
   const Bundle bundle = TRY(parse_bundle(manifest, source + ":manifest.yaml"));
   const auto blobs = blobs_of(bundle);
