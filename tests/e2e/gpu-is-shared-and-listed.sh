@@ -44,7 +44,7 @@ spec:
       terminationGracePeriodSeconds: 1
       containers: [{ name: work, image: lab.local/sleep:1, imagePullPolicy: Never, args: ['0', work], resources: { limits: { nvidia.com/gpu: 1 } } }]
 END
-on node 'cat >/root/churn && setsid sh /root/churn >/dev/null 2>&1 </dev/null &' <<'END'
+on node 'cat >/root/churn; setsid sh /root/churn >/dev/null 2>&1 </dev/null &' <<'END'
 export KUBECONFIG=/etc/kubernetes/admin.conf
 while sleep 3; do kubectl delete pods -l app=work --field-selector=status.phase=Running --wait=false; done
 END
