@@ -117,7 +117,9 @@ func asMps() {
 		}
 		return
 	}
-	select {}
+	for { // An empty select is a deadlock for the Go runtime, which ends the program.
+		time.Sleep(time.Hour)
+	}
 }
 
 func main() {
