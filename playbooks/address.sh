@@ -186,7 +186,7 @@ address_maps_write() {
   for gpuadm_map in $address_maps; do
     gpuadm_json=$(address_map "$gpuadm_map")
     gpuadm_json=$(printf '%s\n' "$gpuadm_json" | address_in) || continue
-    printf '%s\n' "$gpuadm_json" | admin_kubectl replace -f -
+    (request_again=0 && printf '%s\n' "$gpuadm_json" | admin_kubectl replace -f -) || return
   done
 }
 # kube-proxy and network plugins read the address at startup; their DaemonSets recreate them.
@@ -194,7 +194,7 @@ address_pods_restart() {
   gpuadm_said=$(admin_kubectl get pods -A -o "$pod_rows")
   printf '%s\n' "$gpuadm_said" | awk -F '\t' '$2 == "\"DaemonSet\"" && $5 == "host" { sub("/", " ", $1); print $1 }' |
     while read -r gpuadm_space gpuadm_pod; do
-      kube --kubeconfig /etc/kubernetes/admin.conf -n "$gpuadm_space" delete pod "$gpuadm_pod" --timeout="${gpuadm_end_of_pods}s" </dev/null
+      kube --kubeconfig /etc/kubernetes/admin.conf -n "$gpuadm_space" delete pod "$gpuadm_pod" --ignore-not-found --timeout="${gpuadm_end_of_pods}s" </dev/null
     done
   unit_is_fresh host-network-pods
 }

@@ -35,7 +35,7 @@ etcd_client() {
   etcd_tool etcdctl --endpoints="$(etcd_url)" --cacert="$etcd_pki/ca.crt" --cert="$etcd_pki/healthcheck-client.crt" \
     --key="$etcd_pki/healthcheck-client.key" "$@"
 }
-# etcd_member_remove ID: a member that is gone when it is asked again was removed by an attempt whose answer was lost.
+# etcd_member_remove ID: "member not found" after a repetition: an earlier attempt removed it, and its answer was lost.
 etcd_member_remove() {
   etcd_said=$(request etcd_client member remove "$1" 2>&1) || case $etcd_said in
     *'member not found'*) ;;

@@ -50,7 +50,7 @@ offered_judge() {
     function plain(text) { gsub(/["\\ ]/, "", text); return text }
     function bad(text) { if (why[node] == "") why[node] = text }
     # The pods of one application on the node: only one of the DaemonSet, with its current template.
-    function look(app, daemonset,    i, found) {
+    function inspect(app, daemonset,    i, found) {
       if (!daemonsets) return
       for (i = 1; i <= pods; i++) {
         if (app_of[i] != app || node_of[i] != node) continue
@@ -89,9 +89,9 @@ offered_judge() {
         if (word[3] ~ /=0(,|$)/) bad("nvidia-smi lists no GPU for pods")
         dra = layout ~ /^dra:/
         tail = layout == "exclusive" ? "" : "-" layout
-        look("nvidia-device-plugin", dra ? "" : "nvidia-device-plugin" tail)
-        look("nvidia-mps-control-daemon", layout ~ /(^|-)mps-[0-9]/ ? "nvidia-mps-control-daemon" tail : "")
-        look("nvidia-dra-driver", dra ? "nvidia-dra-driver-" substr(layout, 5) : "")
+        inspect("nvidia-device-plugin", dra ? "" : "nvidia-device-plugin" tail)
+        inspect("nvidia-mps-control-daemon", layout ~ /(^|-)mps-[0-9]/ ? "nvidia-mps-control-daemon" tail : "")
+        inspect("nvidia-dra-driver", dra ? "nvidia-dra-driver-" substr(layout, 5) : "")
         if (dra) { if (devices[node] < 1) bad("the DRA driver has published no device of it") }
         else {
           n = split(word[3], entry, ",")
@@ -117,8 +117,7 @@ offered_judge() {
 # For the wait: satisfied, or the reason for each node. Ends the wait if a pod of the plugin cannot become ready.
 offered_check() {
   [ -f /etc/kubernetes/admin.conf ] || return 1
-  offered_said=$(offered_rows) || : "the API server does not answer"
-  [ -n "$offered_said" ] || return 1
+  offered_said=$(offered_rows) && [ -n "$offered_said" ] || return 1
   offered_open=$(printf '%s\n' "$offered_said" | offered_judge unready)
   [ -n "$offered_open" ] || return 0
   case $offered_open in *': nvidia-smi lists no GPU'*) wait_is_hopeless "$offered_open. Run gpuadm doctor" ;; esac
@@ -192,6 +191,7 @@ offered_state() {
       for (i = 1; i <= n; i++) { split(entry[i], part, "="); if (part[2] == "" || used[part[1]] + 0 < part[2] + 0) full = 0 }
       gsub(/[ \t]+$/, "", message)
       if (there == "") print "absent"
+      else if (there == "Succeeded") print "failed it has completed before the device plugin was replaced"
       else if (there == "Failed") print (reason != "" ? "refused " reason ": " : "failed ") message
       else print "waits " (full ? "full " : "") (there == "ending" ? "the previous pod has not ended yet" : message)
     }'
@@ -244,7 +244,8 @@ offered_start_one() {
       if [ "$offered_waited" -ge "$offered_full_after" ]; then offered_record "$1" "$4" && return 0; fi
       ;;
     absent)
-      offered_is=$(offered_pod "$1" "$2" "$3" "$6" "$7" | offered_kubectl create --validate=false -f - 2>&1 >/dev/null | tail -n 1)
+      offered_objects=$(offered_pod "$1" "$2" "$3" "$6" "$7") || exit 3
+      offered_is=$(printf '%s\n' "$offered_objects" | offered_kubectl create --validate=false -f - 2>&1 >/dev/null | tail -n 1)
       offered_is=${offered_is:-is created}
       ;;
     refused\ * | failed\ *) offered_delete "$1" ;;
@@ -254,6 +255,7 @@ offered_start_one() {
 
 # Until a pod with a GPU has started on every node, for at most 240 s.
 offered_start() {
+  request_again=0 # this loop repeats
   offered_began=$(uptime_seconds)
   while :; do
     offered_waited=$(($(uptime_seconds) - offered_began))
@@ -262,7 +264,7 @@ offered_start() {
       [ -n "$offered_left" ] || return 0
       offered_why=$(printf '%s\n' "$offered_left" | while read -r node layout wanted record started image class unready; do
         offered_start_one "$node" "$layout" "$wanted" "$record" "$started" "$image" "$class" "$unready" </dev/null
-      done)
+      done) || exit 3
       [ -n "$offered_why" ] || continue
     fi
     [ "$offered_waited" -lt 240 ] || {

@@ -41,7 +41,7 @@ gpu_reset_is_evicted() {
 }
 
 # gpu_reset_evict: as kubectl drain, for these pods only. The API server refuses what a PodDisruptionBudget does not allow with 429: this loop
-# asks again, not the request.
+# repeats it, not `request`.
 gpu_reset_evict() {
   gpu_reset_api=policy/v1
   upgrade_kubectl get --raw /apis/policy/v1 >/dev/null 2>&1 || gpu_reset_api=policy/v1beta1 # before 1.22

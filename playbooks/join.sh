@@ -28,7 +28,7 @@ join_secret_is_there() {
 join_offer() {
   join_folder
   umask 077
-  request kubeadm --kubeconfig /etc/kubernetes/admin.conf token create --ttl 30m --description "gpuadm $gpuadm_run" \
+  kubeadm --kubeconfig /etc/kubernetes/admin.conf token create --ttl 30m --description "gpuadm $gpuadm_run" \
     --print-join-command >"$join_run/join.new"
   mv -f "$join_run/join.new" "$join_run/join"
 }

@@ -85,7 +85,7 @@ proof_nodes_are_settled() {
 proof_make_pods() {
   awk -F '\t' '$1 == "node" && $5 == "True" { print number++ " " $2 }' "$proof_dir/nodes" |
     while read -r number node; do proof_pod "$number" "$node"; done >"$proof_dir/pods.yaml"
-  [ ! -s "$proof_dir/pods.yaml" ] || verify_kubectl create --validate=false -f "$proof_dir/pods.yaml" >/dev/null
+  [ ! -s "$proof_dir/pods.yaml" ] || (request_again=0 && verify_kubectl create --validate=false -f "$proof_dir/pods.yaml" >/dev/null)
 }
 
 # Every pod runs and has an address, or has failed permanently.

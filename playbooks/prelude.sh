@@ -29,14 +29,19 @@ uptime_seconds() {
   read -r gpuadm_up _ </proc/uptime
   printf '%s\n' "${gpuadm_up%%.*}"
 }
-# in_time SECONDS COMMAND...: polls until the command succeeds; fails on timeout.
+# in_time SECONDS COMMAND...: polls until the command succeeds; fails on timeout. The poll repeats: its requests are sent once.
 in_time() {
-  gpuadm_until=$(($(uptime_seconds) + $1))
+  gpuadm_until=$(($(uptime_seconds) + $1)) gpuadm_again=${request_again:-0} gpuadm_polled=0 request_again=0
   shift
   until "$@"; do
-    [ "$(uptime_seconds)" -lt "$gpuadm_until" ] || return 1
+    if [ "$(uptime_seconds)" -ge "$gpuadm_until" ]; then
+      gpuadm_polled=1
+      break
+    fi
     sleep 0.3
   done
+  request_again=$gpuadm_again
+  return "$gpuadm_polled"
 }
 sha256_of() {
   gpuadm_digest=$(sha256sum <"$1") || gpuadm_digest=
@@ -742,14 +747,15 @@ fetch() {
 
 # --- Requests to an API server or to etcd --------------------------------------------------------------
 # A step that changes something repeats a request whose failure passes, for $request_again seconds since its first attempt. The checks before it
-# ask once, so that a preview of a cluster that does not answer does not take a minute for each question.
+# send it once, so that a preview of a cluster that does not answer does not take a minute for each request. So do polls (in_time), which repeat
+# by themselves, and requests whose second attempt would not find what the first one found: create, replace.
 
 # request_may_pass TEXT: whether the error is one that passes: a connection that is refused or ends, 429, 5xx, or etcd that has no leader or no
 # healthy quorum for the moment. Every other answer is definite, such as 403, "not found" or an unknown kind.
 request_may_pass() {
   case $1 in
     *'(Forbidden)'* | *'(Unauthorized)'* | *'(NotFound)'* | *'(AlreadyExists)'* | *'(Conflict)'* | *'(Invalid)'* | *'(BadRequest)'*) return 1 ;;
-    *'onnection refused'* | *'onnection reset'* | *'connection lost'* | *EOF* | *'i/o timeout'* | *'handshake timeout'* | *'deadline exceeded'*) ;;
+    *'onnection refused'* | *'connection to the server '*' was refused'* | *'onnection reset'* | *'connection lost'* | *EOF* | *'i/o timeout'* | *'handshake timeout'* | *'deadline exceeded'*) ;;
     *'request canceled'* | *'Client.Timeout'* | *'imed out'* | *'time allotted'* | *'(Timeout)'* | *'(ServerTimeout)'* | *'code = Unavailable'*) ;;
     *'(TooManyRequests)'* | *'oo many requests'* | *'(ServiceUnavailable)'* | *'(InternalError)'* | *'unable to handle the request'* | *'an error on the server'*) ;;
     *'unhealthy cluster'* | *'no leader'* | *'leader changed'* | *'not leader'* | *'server stopped'*) ;;

@@ -82,7 +82,7 @@ reset_planes_that_stay() {
     $3 == "control-plane" && $1 != ENVIRON["this"] && !agrees() { print $1 }'
 }
 
-# reset_etcd METHOD JSON SECONDS: asks etcd on this host.
+# reset_etcd METHOD JSON SECONDS: calls etcd on this host.
 reset_etcd() {
   gpuadm_pki=/etc/kubernetes/pki/etcd
   printf '%s' "$2" | timeout "$(($3 + 2))" kubectl --kubeconfig /dev/null --request-timeout="$3s" --server "$(etcd_url)" \
@@ -140,7 +140,7 @@ reset_leave() {
   : >"$gpuadm_home/left"
 }
 # Removes the etcd member of this host, which etcd names in its answer. etcd refuses to lose its quorum, and for a while after another member
-# has joined or left it may answer 503. A member that is gone when it is asked again was removed by an attempt whose answer was lost. If etcd on
+# has joined or left it may answer 503. "Member not found" after a repetition: an earlier attempt removed it, and its answer was lost. If etcd on
 # this host does not answer, kubeadm asks the other members: it exits with 0 even if it removed nothing, so its warnings are read.
 reset_leave_etcd() {
   [ -f /etc/kubernetes/manifests/etcd.yaml ] && [ ! -e "$gpuadm_home/left-etcd" ] || return 0

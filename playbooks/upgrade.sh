@@ -82,7 +82,7 @@ END
 # "keep" if it was already cordoned, followed by "drained" once it is drained. It is written before the node is cordoned.
 
 upgrade_note() { upgrade_see_node "$1" '{.metadata.annotations.gpuadm\.io/upgrade}'; }
-upgrade_write_note() { in_time 60 upgrade_kubectl annotate --overwrite node "$1" "gpuadm.io/upgrade=$2" >/dev/null; }
+upgrade_write_note() { upgrade_kubectl annotate --overwrite node "$1" "gpuadm.io/upgrade=$2" >/dev/null; }
 # upgrade_runs_new NODE
 upgrade_runs_new() {
   gpuadm_version=$(upgrade_see_node "$1" '{.status.nodeInfo.kubeletVersion}') || exit 3
@@ -182,8 +182,8 @@ upgrade_has_returned() {
 # An API server on a node that was just upgraded may restart once more.
 upgrade_return() {
   gpuadm_said=$(upgrade_note "$1") || exit 3
-  case $gpuadm_said in uncordon*) in_time 120 upgrade_kubectl uncordon "$1" >/dev/null || exit 3 ;; esac
-  in_time 120 upgrade_kubectl annotate node "$1" gpuadm.io/upgrade- >/dev/null || exit 3
+  case $gpuadm_said in uncordon*) upgrade_kubectl uncordon "$1" >/dev/null || exit 3 ;; esac
+  upgrade_kubectl annotate node "$1" gpuadm.io/upgrade- >/dev/null || exit 3
 }
 
 # A cluster without kube-proxy is satisfied.

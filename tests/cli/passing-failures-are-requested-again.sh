@@ -34,7 +34,7 @@ while IFS= read -r error; do
   asks 0 1 "$error" 2
   [ "$(cat out)" = answer ] || fail "it printed: $(cat out)"
 done <<'END'
-The connection to the server 10.0.0.1:6443 was refused - did you specify the right host or port? dial tcp 10.0.0.1:6443: connect: connection refused
+The connection to the server 10.0.0.1:6443 was refused - did you specify the right host or port?
 Error from server (ServiceUnavailable): the server is currently unable to handle the request
 Error from server (TooManyRequests): the server has received too many requests and has asked us to try again later
 Error from server (InternalError): an error on the server ("Bad Gateway") has prevented the request from succeeding

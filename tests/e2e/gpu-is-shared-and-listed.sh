@@ -24,7 +24,8 @@ without_refusal() {
 host_with_plugin node h200
 exits 0 init -y
 [ -n "$(admitted)" ] || fail "no pod with a GPU has started at the end of init"
-admin get pods -A -l gpuadm.io/gpu-start -o name | grep >/dev/null . && fail "the pod that shows it is still there"
+prints_nothing node kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=20s get pods -A -l gpuadm.io/gpu-start -o name ||
+  fail "the pod that shows it is still there"
 exits 0 init -y
 says "nothing to do"
 exits 0 gpuadm gpu list -f cluster.yaml

@@ -37,8 +37,8 @@ done
 # Killed, and disabled without another enable.
 for step in health.folder health.start; do
   begins "${health[@]}"
-  in_step "$step" || :
-  kill -9 "$running" 2>/dev/null || :
+  in_step "$step" || fail "the step $step was not reached"
+  kill -9 "$running"
   wait "$running" || :
   exits 0 gpuadm health disable -f cluster.yaml -y
   traces >traces.log

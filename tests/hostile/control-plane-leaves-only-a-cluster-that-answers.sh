@@ -121,7 +121,7 @@ leaves 0 refuse "$alone" reset_leave
 [ "$(cat removed)" = '{"ID":"185828541645115251"}' ] || fail "another member was removed: $(cat removed)"
 grep -q 'delete node one' calls || fail "the node was not deleted"
 
-# A 503 of etcd passes, and is asked again; a refusal that lasts ends the step, which says what is half done. A member that is not found any more
+# A 503 of etcd passes, and is repeated; a refusal that lasts ends the step, which says what is half done. A member that is not found any more
 # was removed by an attempt whose answer was lost.
 mkdir -p home/lock
 cat >bin/kubectl <<END
@@ -140,11 +140,11 @@ patient() { # patient CODE
 }
 echo 'Error from server (ServiceUnavailable): the server is currently unable to handle the request' >refusal
 patient 0
-[ "$(wc -l <removals)" = 3 ] || fail "etcd was asked $(wc -l <removals) times"
+[ "$(wc -l <removals)" = 3 ] || fail "etcd had $(wc -l <removals) requests"
 grep -q 'delete node one' calls || fail "the node was not deleted"
 echo 'etcdserver: re-configuration failed due to not enough started members' >refusal
 patient 3
-[ "$(wc -l <removals)" = 1 ] || fail "etcd was asked $(wc -l <removals) times"
+[ "$(wc -l <removals)" = 1 ] || fail "etcd had $(wc -l <removals) requests"
 complains "the node one is drained and cordoned; it is still in the cluster with its etcd member"
 complains "kubectl uncordon one"
 echo 'Error from server: etcdserver: member not found' >refusal

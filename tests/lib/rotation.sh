@@ -64,5 +64,6 @@ completes() {
   [ "$key" != "$first_key" ] || fail "the key is the same"
   administer one -n kube-system exec etcd-one -- etcdctl --endpoints https://127.0.0.1:2379 --cacert /etc/kubernetes/pki/etcd/ca.crt \
     --cert /etc/kubernetes/pki/etcd/server.crt --key /etc/kubernetes/pki/etcd/server.key get /registry/secrets/default/ --prefix --print-value-only >values
-  [ "$(grep -ac "^k8s:enc:secretbox:v1:$key:" values)" -ge "$count" ] || fail "Secrets are encrypted with another key"
+  ! grep -a '^k8s:enc:' values | grep -av "^k8s:enc:secretbox:v1:$key:" | grep >/dev/null . || fail "another key is still used"
+  [ "$(grep -ac "^k8s:enc:secretbox:v1:$key:" values)" -gt "$count" ] || fail "Secrets are encrypted with another key"
 }

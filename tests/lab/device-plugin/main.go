@@ -109,6 +109,13 @@ func asNvidias() []string {
 	return ids
 }
 
+// forever waits until the program is ended. An empty select is a deadlock for the Go runtime, which ends the program.
+func forever() {
+	for {
+		time.Sleep(time.Hour)
+	}
+}
+
 // asMps is the control daemon, or its program that mounts its shared memory.
 func asMps() {
 	if len(os.Args) > 1 && os.Args[1] == "mount-shm" {
@@ -117,9 +124,7 @@ func asMps() {
 		}
 		return
 	}
-	for { // An empty select is a deadlock for the Go runtime, which ends the program.
-		time.Sleep(time.Hour)
-	}
+	forever()
 }
 
 func main() {
@@ -144,7 +149,7 @@ func main() {
 	}
 	if len(ids) == 0 {
 		log.Print("no devices")
-		select {}
+		forever()
 	}
 	if count, err := strconv.Atoi(ids[0]); err == nil {
 		ids = nil
