@@ -226,7 +226,6 @@ Result<std::shared_ptr<const Data>> read_data(const Asset& asset, base::Day toda
   data->advisories = TRY(read_advisories(asset));
   data->lines = TRY(read_lines(asset));
   data->minors = TRY(read_minors(asset));
-  data->complete = newest_complete(data->minors);
   return data;
 }
 

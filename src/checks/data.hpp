@@ -89,7 +89,6 @@ struct Data {
   std::map<std::string, MigGpu> migs;       ///< by PCI device id
   std::optional<base::Version> kubernetes;  ///< the default version; playbooks/catalog.yaml
   Minors minors;                            ///< the known minor versions of Kubernetes
-  base::Version complete;                   ///< the newest whose gates and flags are all known
   std::map<base::Version, std::string>
       pause_images;  ///< by the first Kubernetes minor; playbooks/catalog.yaml
 

@@ -48,10 +48,11 @@ std::vector<LintProblem> lint_gate(const std::string& name, bool value, const Ve
   const std::string minor = kubernetes.minor_text();
   const auto place = data.gates.find(name);
   if (place == data.gates.end()) {
-    const bool newer = kubernetes.minor > data.complete.minor;
+    const bool newer = kubernetes.minor > newest_complete(data.minors).minor;
     return {{newer ? Severity::warning : Severity::blocker,
              fmt::format("{} is not a known feature gate", name),
-             newer ? fmt::format("all gates up to Kubernetes {} are known", data.complete.minor_text())
+             newer ? fmt::format("all gates up to Kubernetes {} are known",
+                                 newest_complete(data.minors).minor_text())
                    : fmt::format("a kubelet of {} does not start with it", minor),
              suggestion(name, data.gates, "")}};
   }
@@ -94,12 +95,12 @@ std::vector<LintProblem> lint_flag(const std::string& name, const Version& kuber
   const std::string minor = kubernetes.minor_text();
   const auto place = data.flags.find(name);
   if (place == data.flags.end()) {
-    const bool certain = kubernetes >= oldest_flags && kubernetes.minor <= data.complete.minor;
+    const bool certain = kubernetes >= oldest_flags && kubernetes.minor <= newest_complete(data.minors).minor;
     return {{certain ? Severity::blocker : Severity::warning,
              fmt::format("--{} is not a known kubelet flag", name),
-             certain
-                 ? fmt::format("a kubelet of {} does not start with it", minor)
-                 : fmt::format("all flags of Kubernetes 1.20 to {} are known", data.complete.minor_text()),
+             certain ? fmt::format("a kubelet of {} does not start with it", minor)
+                     : fmt::format("all flags of Kubernetes 1.20 to {} are known",
+                                   newest_complete(data.minors).minor_text()),
              suggestion(name, data.flags, "--")}};
   }
   const Flag& flag = place->second;
@@ -200,7 +201,7 @@ void lint_version(const spec::Cluster& cluster, const base::Version& kubernetes,
         oldest_flags.minor_text(), kubernetes.minor_text()));
   else if (const auto problem = lint_newer(kubernetes, data))
     gates.fail(problem->severity, problem->says, problem->evidence, problem->remedy);
-  else if (kubernetes.minor > data.complete.minor)
+  else if (kubernetes.minor > newest_complete(data.minors).minor)
     gates.unknown(fmt::format("not all feature gates and kubelet flags of Kubernetes {} are known",
                               kubernetes.minor_text()));
 }

@@ -10,7 +10,7 @@ namespace checks {
 
 namespace {
 
-/// Nothing: the cell is not valid.
+/// Nothing: an invalid cell.
 std::optional<Minor> minor_in(const std::vector<std::string>& row) {
   const auto etcd = base::Version::parse(row[1]);
   const auto lag = base::to_int(row[4]);
@@ -44,7 +44,7 @@ base::Result<Minors> read_minors(
                          (minors.empty() || (version->major == minors.rbegin()->first.major &&
                                              version->minor == minors.rbegin()->first.minor + 1));
     if (!follows || !minor)
-      return base::fail(base::Fault::parse, fmt::format("{}: {}: is not a valid row", path, row[0]));
+      return base::fail(base::Fault::parse, fmt::format("{}: {}: invalid row", path, row[0]));
     minors.emplace(*version, *minor);
   }
   if (minors.empty()) return base::fail(base::Fault::parse, path + ": has no row");

@@ -170,7 +170,11 @@ class Judge {
   /// The members' versions are those that they report themselves. Within a minor version, etcd stays in its
   /// line.
   void etcd() {
-    if (!minor_ || !minor_->etcd_before) return;
+    // kubeadm does not upgrade an etcd outside of the cluster.
+    const bool is_inside = std::ranges::any_of(*u_.facts.pods, [](const facts::Pod& pod) {
+      return pod.space == "kube-system" && pod.name.starts_with("etcd-");
+    });
+    if (!minor_ || !minor_->etcd_before || (!is_inside && !u_.facts.etcd_members)) return;
     std::vector<std::string> old, unread;
     if (!u_.facts.etcd_members || u_.facts.etcd_members->empty()) unread.emplace_back("the list of members");
     for (const facts::EtcdMember& member : u_.facts.etcd_members.value_or(std::vector<facts::EtcdMember>())) {

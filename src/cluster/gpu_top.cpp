@@ -31,16 +31,15 @@ TopProgram program_of(const facts::GpuProgram& program,
   return top;
 }
 
-/// The labels of the pods that have a GPU. Those without a name are omitted: it is asked for.
+/// The labels of the pods that have a GPU.
 std::vector<std::string> labels_of(const std::vector<std::string>& uids,
                                    const std::map<std::string, facts::PodName, std::less<>>& pods) {
   std::vector<std::string> labels;
-  for (const std::string& uid : uids)
-    if (pods.contains(uid)) {
-      facts::GpuProgram of_pod;
-      of_pod.pod_uid = uid;
-      labels.push_back(program_of(of_pod, pods).label());
-    }
+  for (const std::string& uid : uids) {
+    facts::GpuProgram of_pod;
+    of_pod.pod_uid = uid;
+    labels.push_back(program_of(of_pod, pods).label());
+  }
   std::ranges::sort(labels);
   labels.erase(std::ranges::unique(labels).begin(), labels.end());
   return labels;

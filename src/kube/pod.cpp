@@ -215,6 +215,7 @@ Pod read_pod(const Tree& pod) {
       read.owner = text_at(owner, {"name"});
     }
   const Tree& spec = tree_at(pod, {"spec"});
+  read.has_spec = spec.find("containers") != nullptr;
   read.node = text_at(spec, {"nodeName"});
   read.scheduler = text_at(spec, {"schedulerName"});
   read.runtime_class = text_at(spec, {"runtimeClassName"});

@@ -37,18 +37,30 @@ std::string sentence_on(const Pod& pod, const PodVerdict& verdict) {
 
 }  // namespace
 
-WaitOutput read_unready(std::string_view output, const WaitRules& rules, std::chrono::seconds waited) {
+WaitOutput read_unready(std::string_view output, const WaitRules& rules, WaitMemory& memory,
+                        base::Instant now) {
   std::vector<std::string> lines, hopeless;
   for (const std::string_view line : base::lines(output)) {
     if (!line.starts_with(mark)) {
       lines.emplace_back(line);
       continue;
     }
-    const Pod pod = pod_in(line);
+    Pod pod = pod_in(line);
+    for (Container& container : pod.containers)
+      container.restarts -=
+          memory.restarts.try_emplace(pod.name + "/" + container.name, container.restarts).first->second;
     const PodVerdict verdict = judge(pod, rules);
     lines.push_back(sentence_on(pod, verdict));
-    if (ends_wait(rules, verdict.outlook, waited)) hopeless.push_back(lines.back());
+    if (verdict.outlook == Outlook::hopeless) hopeless.push_back(lines.back());
   }
+  if (hopeless.empty())
+    memory.hopeless_since.reset();
+  else if (!memory.hopeless_since)
+    memory.hopeless_since = now;
+  if (!hopeless.empty() &&
+      !ends_wait(rules, Outlook::hopeless,
+                 std::chrono::duration_cast<std::chrono::seconds>(now - *memory.hopeless_since)))
+    hopeless.clear();
   return {base::join(lines, "\n"), base::join(hopeless, "\n")};
 }
 

@@ -32,6 +32,9 @@ Outlook outlook_of(const Pod& pod, const PodLink& link, const WaitRules& rules) 
   if (link.state != LinkState::broken || link.reason == "node-lost") return Outlook::waiting;
   const bool is_ending = link.link == "start" || link.link == "run";
   if (is_ending && container && container->state.kind == "running") return Outlook::waiting;
+  if (rules.must_be_created && (is_ending || link.link == "configuration") && container &&
+      container->state.kind == "waiting")
+    return Outlook::hopeless;
   const bool repeats = is_ending && container && container->state.reason == "CrashLoopBackOff";
   if (!repeats && std::ranges::find(lasting_reasons, link.reason) == lasting_reasons.end())
     return Outlook::doubtful;

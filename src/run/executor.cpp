@@ -131,6 +131,7 @@ void Executor::advance(const std::string& host) {
               fmt::format("at most {}", base::human_seconds(static_cast<double>(action.timeout.count())))));
     walker.doing = Walker::Doing::step;
     walker.since = base::Clock::now();
+    walker.memory = {};
     return submit_wait(host);
   }
   walker.doing = action.kind == plan::Kind::upload ? Walker::Doing::upload_check : Walker::Doing::step;

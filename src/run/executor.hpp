@@ -35,6 +35,7 @@ struct Walker {
   std::uint64_t received_bytes = 0;    ///< the size of these files
   std::string nonce;                   ///< of the program that installs them
   base::Instant since;                 ///< start of the transfer or the wait
+  kube::WaitMemory memory;             ///< of the wait
   std::optional<Reboot> reboot;        ///< while it is rebooting
   bool rebooted = false;               ///< for this step
 };
@@ -92,7 +93,7 @@ class Executor {
                    report::Did did, double seconds);
   static std::string why(const Walker& walker, const transport::Exit& exit);
   /// Of a wait: what its check printed, with its pods as sentences.
-  static kube::WaitOutput output_of(const Walker& walker, const transport::Exit& exit);
+  static kube::WaitOutput output_of(const transport::Exit& exit, kube::WaitMemory& memory);
   /// Of a wait: all its rounds.
   static double seconds_of(const Walker& walker, const transport::Exit& exit);
   void failed(const std::string& host, const plan::Action& action, const std::string& what,

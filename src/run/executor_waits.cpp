@@ -28,8 +28,8 @@ void Executor::submit_wait(const std::string& host) {
 }
 
 void Executor::still_waits(const std::string& host, const transport::Exit& exit) {
-  const Walker& walker = walkers_[host];
-  const kube::WaitOutput output = output_of(walker, exit);
+  Walker& walker = walkers_[host];
+  const kube::WaitOutput output = output_of(exit, walker.memory);
   if (!output.hopeless.empty()) {
     failed(host, walker.action,
            fmt::format("cannot succeed, stopped after {}: {}", base::human_seconds(seconds_of(walker, exit)),
@@ -50,14 +50,14 @@ double Executor::seconds_of(const Walker& walker, const transport::Exit& exit) {
   return std::chrono::duration<double>(base::Clock::now() - walker.since).count();
 }
 
-kube::WaitOutput Executor::output_of(const Walker& walker, const transport::Exit& exit) {
-  const auto waited = std::chrono::duration_cast<std::chrono::seconds>(base::Clock::now() - walker.since);
-  return kube::read_unready(without_shell_noise(exit.err), kube::cluster_wait, waited);
+kube::WaitOutput Executor::output_of(const transport::Exit& exit, kube::WaitMemory& memory) {
+  return kube::read_unready(without_shell_noise(exit.err), kube::cluster_wait, memory, base::Clock::now());
 }
 
 std::string Executor::why(const Walker& walker, const transport::Exit& exit) {
+  kube::WaitMemory memory = walker.memory;
   std::string said = base::tail(
-      walker.action.kind == plan::Kind::wait ? output_of(walker, exit).text : without_shell_noise(exit.err),
+      walker.action.kind == plan::Kind::wait ? output_of(exit, memory).text : without_shell_noise(exit.err),
       12);
   if (said.empty()) said = fmt::format("exit status {}, no output", exit.status);
   if (walker.action.kind != plan::Kind::wait || walker.doing != Walker::Doing::step) return said;

@@ -1,4 +1,6 @@
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/kube/overview.hpp"
+#include "gpuadm/kube/verdict.hpp"
 #include "gpuadm/workload/objects.hpp"
 #include "gpuadm/workload/state.hpp"
 
@@ -55,7 +57,12 @@ std::vector<WorkloadRow> other_gpu_rows(const facts::ClusterFacts& cluster, std:
     row.kind = "pod";
     row.space = base::printable(pod.space, 253);
     row.name = base::printable(pod.name, 253);
-    row.state = pod.phase == "Running" ? "running" : pod.node.empty() ? "waiting for a node" : "starting";
+    const kube::PodVerdict verdict = kube::judge(kube::pod_of(pod));
+    row.why = verdict.text;
+    row.state = verdict.outlook == kube::Outlook::hopeless  ? "failed"
+                : verdict.stage == kube::Stage::unscheduled ? "waiting for a node"
+                : pod.phase == "Running"                    ? "running"
+                                                            : "starting";
     row.gpus = std::to_string(gpus);
     row.node = base::printable(pod.node, 253);
     row.runs = true;

@@ -29,6 +29,7 @@ RankState rank_state_of(const base::Tree& object, int rank) {
                 : verdict.stage == kube::Stage::failed  ? RankState::Phase::failed
                 : pod.phase == "Running"                ? RankState::Phase::running
                                                         : RankState::Phase::pending;
+  if (state.phase != RankState::Phase::failed) state.exit_code = 0;
   const bool is_pending = state.phase == RankState::Phase::pending;
   state.hopeless = is_pending && kube::ends_wait(kube::rank_wait, verdict.outlook, {});
   state.unreachable = verdict.reason == "node-lost";

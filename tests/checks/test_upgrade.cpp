@@ -40,6 +40,12 @@ struct World {
     node.conditions["Ready"] = {"True", "KubeletReady"};
     if (role == spec::Role::control_plane) node.labels["node-role.kubernetes.io/control-plane"] = "";
     facts.nodes->push_back(node);
+    if (role != spec::Role::control_plane) return;
+    facts::Pod etcd;
+    etcd.space = "kube-system";
+    etcd.name = "etcd-" + name;
+    etcd.owner = "Node/" + name;
+    facts.pods->push_back(etcd);
   }
   facts::Node& node(const std::string& name) {
     for (facts::Node& one : *facts.nodes)
@@ -209,6 +215,10 @@ TEST_CASE("upgrade: to 1.37 every member of etcd is 3.6.11 or newer, and unknown
   CHECK(judged("v1.36.4", {"3.6.10", "3.6.11", ""}) == "upgrade.etcd\nupgrade.etcd\n");
   CHECK(judged("v1.36.4", {}) == "upgrade.etcd\n");
   CHECK(World(3, 0, "v1.36.4").judged({1, 37, 1}) == "upgrade.etcd\n");
+  // kubeadm leaves an etcd outside of the cluster as it is.
+  World outside(3, 0, "v1.36.4");
+  outside.facts.pods->clear();
+  CHECK(outside.judged({1, 37, 1}).empty());
   // An interrupted upgrade is continued, and a patch of 1.37 does not depend on what could not be read.
   CHECK(judged("v1.37.0", {"3.7.0", "3.6.11", "3.6.11"}).empty());
   CHECK(World(3, 0, "v1.37.0").judged({1, 37, 1}).empty());

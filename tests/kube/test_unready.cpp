@@ -19,8 +19,15 @@ std::string waiting(const std::string& reason, const std::string& message, int r
          message + R"("}}}]})";
 }
 
+/// The second of two rounds with that time between them.
+kube::WaitOutput wait_output(const std::string& output, seconds waited, const std::string& before) {
+  kube::WaitMemory memory;
+  const base::Instant began = base::Clock::now();
+  (void)kube::read_unready(before, kube::cluster_wait, memory, began);
+  return kube::read_unready(output, kube::cluster_wait, memory, began + waited);
+}
 kube::WaitOutput wait_output(const std::string& output, seconds waited) {
-  return kube::read_unready(output, kube::cluster_wait, waited);
+  return wait_output(output, waited, output);
 }
 
 }  // namespace
@@ -42,13 +49,24 @@ TEST_CASE("a wait on a host ends for a pod whose image does not exist, but not a
   CHECK(wait_output(line, seconds(30)).hopeless == "kube-proxy-x on gpu1: the image a:1 does not exist");
   const std::string slow = unready_line("kube-proxy-x", waiting("ErrImagePull", "i/o timeout"));
   CHECK(wait_output(slow, seconds(600)).hopeless.empty());
+  // Late in the wait, the first sight of it ends nothing.
+  CHECK(wait_output(line, seconds(200), unready_line("kube-proxy-x", waiting("ContainerCreating", "")))
+            .hopeless.empty());
 }
 
 TEST_CASE("a container of the cluster may end four times until what it depends on runs") {
   const auto line = [](int restarts) {
     return unready_line("dns", waiting("CrashLoopBackOff", "back-off", restarts));
   };
-  CHECK(wait_output(line(4), seconds(200)).hopeless.empty());
+  CHECK(wait_output(line(4), seconds(200), line(0)).hopeless.empty());
+  // What it ended before the wait does not count.
+  CHECK(wait_output(line(16), seconds(200), line(12)).hopeless.empty());
+  kube::WaitMemory memory;
+  const base::Instant began = base::Clock::now();
+  for (const auto& [restarts, after] : {std::pair(12, 0), std::pair(17, 200)})
+    CHECK(kube::read_unready(line(restarts), kube::cluster_wait, memory, began + seconds(after))
+              .hopeless.empty());
+  CHECK(!kube::read_unready(line(17), kube::cluster_wait, memory, began + seconds(230)).hopeless.empty());
 }
 
 TEST_CASE("a pod's line that is not what kubectl prints is shown, and ends nothing") {

@@ -60,6 +60,7 @@ struct PodCondition {
 };
 
 struct Pod {
+  bool has_spec = false;  ///< its specification was read; otherwise what it lacks is unknown
   std::string space, name, node, phase, reason, message;
   std::string owner_kind, owner;
   std::map<std::string, std::string> labels, node_selector;

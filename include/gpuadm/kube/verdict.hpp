@@ -36,11 +36,14 @@ struct WaitRules {
   int restarts = 0;  ///< of a container that ends again and again; fewer leave it doubtful
   std::chrono::seconds hopeless_for{0};
   std::optional<std::chrono::seconds> doubtful_for = std::nullopt;  ///< nothing: until the wait's own end
+  /// A container that the runtime or the kubelet cannot create is hopeless, although some such reasons pass.
+  bool must_be_created = false;
 };
 /// A notebook, or the pods of an add-on.
 inline constexpr WaitRules notebook_wait{.doubtful_for = std::chrono::seconds(45)};
-/// A rank of a training job may wait for its node or its image as long as the job does.
-inline constexpr WaitRules rank_wait{};
+/// A rank of a training job, or a test pod, may wait for its node or its image as long as the job or the test
+/// does; a container that cannot be created does not become better by waiting.
+inline constexpr WaitRules rank_wait{.must_be_created = true};
 /// Pods of the cluster itself: while it is created, they end until what they depend on runs.
 inline constexpr WaitRules cluster_wait{.restarts = 5, .hopeless_for = std::chrono::seconds(30)};
 

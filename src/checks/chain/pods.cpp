@@ -38,7 +38,8 @@ bool has_ended(const Pod& pod) {
 }
 
 bool is_decided(const PodTest& pod_test, const Pod& pod, const Made& made) {
-  if (has_ended(pod) || kube::judge(kube::pod_of(pod)).outlook == kube::Outlook::hopeless) return true;
+  if (has_ended(pod) || kube::judge(kube::pod_of(pod), kube::rank_wait).outlook == kube::Outlook::hopeless)
+    return true;
   if (pod_test.link == Link::scheduling) return pod.phase == "Running" || !pod.unscheduled.empty();
   if (pod_test.link != Link::reload) return false;
   return facts::parse_proof(made.log_of(pod)).rounds.size() >= pod_test.rounds;

@@ -15,7 +15,7 @@ constexpr std::array<Pattern, 12> image_patterns = {
     {{{"InvalidImageName", "couldn't parse image", "invalid reference format"},
       "image-name-invalid",
       "the image name {image} is invalid",
-      "correct the image name of container {container}"},
+      "correct the image name{of_container}"},
      {{"ErrImageNeverPull", "not present with pull policy of Never"},
       "image-never-pull",
       "the image {image} is not on node {node}, and imagePullPolicy is Never",
@@ -41,12 +41,12 @@ constexpr std::array<Pattern, 12> image_patterns = {
       "image-not-found",
       "the image {image} does not exist, or the registry {registry} requires a login",
       "correct the image name, or add a pull secret: kubectl -n {space} create secret docker-registry NAME "
-      "--docker-server={registry}"},
+      "--docker-server={server}"},
      {{"unauthorized", "forbidden", "authentication required", "no basic auth credentials",
        "authorization failed", "denied"},
       "image-unauthorized",
       "the registry {registry} refuses access to the image {image}",
-      "kubectl -n {space} create secret docker-registry NAME --docker-server={registry} "
+      "kubectl -n {space} create secret docker-registry NAME --docker-server={server} "
       "--docker-username=USER"},
      {{"no such host", "dial tcp", "i/o timeout", "connection refused", "TLS handshake timeout",
        "name resolution"},
@@ -65,7 +65,7 @@ constexpr std::array<Pattern, 12> image_patterns = {
      {{"not found", "manifest unknown", "NotFound", "name unknown", "does not exist"},
       "image-not-found",
       "the image {image} does not exist",
-      "correct the image name or tag of container {container}"}}};
+      "correct the image name or tag{of_container}"}}};
 
 constexpr std::array<std::string_view, 6> waiting_reasons = {"ErrImagePull",      "ImagePullBackOff",
                                                              "InvalidImageName",  "ErrImageNeverPull",
@@ -100,7 +100,10 @@ std::string failure_of(const Context& context, const Container& container) {
 
 PodLink pull_failed(const Context& context, const Container& container) {
   Words words = words_of(context, &container);
-  words["registry"] = registry_of(container.image);
+  // A row of the doctor has no names of containers, and an image only if the message has it.
+  words["of_container"] = container.name.empty() ? "" : " of container " + container.name;
+  words["registry"] = container.image.empty() ? "of the image" : registry_of(container.image);
+  words["server"] = container.image.empty() ? "REGISTRY" : registry_of(container.image);
   const std::string arch = arch_of(context);
   words["arch"] = arch.empty() ? "its architecture" : arch;
   words["arch_name"] = arch.empty() ? "" : fmt::format(" ({})", arch);
@@ -109,7 +112,8 @@ PodLink pull_failed(const Context& context, const Container& container) {
   // The name of the image is not part of the reason.
   const std::string answer = base::replace_all(message, container.image, "IMAGE");
   const Pattern* pattern = match(image_patterns, container.state.reason + " " + answer);
-  if (pattern && (pattern->reason == "image-unauthorized" || pattern->what.contains("requires a login")))
+  if (pattern && context.pod.has_spec &&
+      (pattern->reason == "image-unauthorized" || pattern->what.contains("requires a login")))
     seen.push_back(context.pod.pull_secrets.empty()
                        ? "the pod has no imagePullSecrets"
                        : "imagePullSecrets: " + base::join(context.pod.pull_secrets, ", "));

@@ -18,7 +18,7 @@ Words words_of(const Context& context, const Container* container) {
   Words words = {{"node", context.pod.node}, {"pod", context.pod.name}, {"space", context.pod.space}};
   if (container) {
     words["container"] = container->name;
-    words["image"] = container->image;
+    words["image"] = container->image.empty() ? "of the pod" : container->image;
   }
   return words;
 }

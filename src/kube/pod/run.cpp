@@ -49,6 +49,13 @@ std::string limit_of(const Container& container) {
 PodLink out_of_memory(const Context& context, const Container& container, std::vector<std::string> seen) {
   const std::string limit = limit_of(container);
   const bool is_ours = context.pod.labels.contains("gpuadm.io/kind");
+  if (limit.empty() && !context.pod.has_spec)
+    return broken(
+        "run", "oom-killed",
+        fmt::format(
+            "{} was killed because it exceeded its memory limit, or because node {} ran out of memory",
+            named(container), context.pod.node),
+        std::move(seen), fmt::format("increase resources.limits.memory of container {}", container.name));
   if (limit.empty())
     return broken(
         "run", "oom-killed",
