@@ -31,7 +31,11 @@ Result<std::string> read_entry(ArchiveReader& tar, const TarEntry& entry, std::s
                                                base::printable(entry.name, 200), base::human_bytes(limit)));
   std::string text(static_cast<std::size_t>(entry.size), '\0');
   std::size_t at = 0;
-  while (at < text.size()) at += TRY(tar.read(&text[at], text.size() - at));
+  while (at < text.size()) {
+    const std::size_t got = TRY(tar.read(&text[at], text.size() - at));
+    if (got == 0) return base::fail(Fault::parse, fmt::format("{}: truncated", source));
+    at += got;
+  }
   return text;
 }
 
@@ -41,7 +45,7 @@ std::unexpected<base::Error> no_bundle(const std::string& source) {
                     "create a bundle with gpuadm bundle create");
 }
 
-/// The archive of a bundle. What libarchive does not recognize is none.
+/// The archive of a bundle. A file that libarchive does not recognize is not a bundle.
 Result<ArchiveReader> open_archive(const fs::path& place) {
   auto tar = ArchiveReader::tar(place);
   if (!tar && tar.error().fault == Fault::parse) return no_bundle(place.string());
@@ -74,9 +78,9 @@ Result<> unpack_blob(ArchiveReader& tar, const TarEntry& entry, const fs::path& 
   const auto take = [&](const base::Sink& sink) {
     std::vector<char> buffer(1u << 20);
     for (std::uint64_t left = entry.size; left > 0;) {
-      const auto got = tar.read(buffer.data(), buffer.size());
-      if (!got) {
-        read = std::unexpected(got.error());
+      const auto got = tar.read(buffer.data(), std::min<std::uint64_t>(buffer.size(), left));
+      if (!got || *got == 0) {
+        read = got ? base::fail(Fault::parse, "truncated") : std::unexpected(got.error());
         return;
       }
       sum.add(std::string_view(buffer.data(), *got));
@@ -265,7 +269,8 @@ Result<> extract(const std::filesystem::path& archive, std::uint64_t limit,
                         fmt::format("{}: {} in it is too large or a duplicate", archive.string(), name));
     std::vector<char> buffer(1u << 20);
     for (std::uint64_t left = entry->size; left > 0;) {
-      const std::size_t got = TRY(tar.read(buffer.data(), buffer.size()));
+      const std::size_t got = TRY(tar.read(buffer.data(), std::min<std::uint64_t>(buffer.size(), left)));
+      if (got == 0) return base::fail(Fault::parse, fmt::format("{}: truncated", archive.string()));
       TRY(sink->second(std::string_view(buffer.data(), got)));
       left -= got;
     }

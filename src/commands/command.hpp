@@ -9,7 +9,8 @@
 #include <string>
 #include <vector>
 
-/// The commands of gpuadm: one file a command, with its options, its row and its function.
+/// The commands of gpuadm: the options, the function and the row of a command are in one file; small commands
+/// of a group share one.
 namespace commands {
 
 using base::Result;

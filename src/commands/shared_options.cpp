@@ -43,18 +43,22 @@ void add_connection(Line& line, Common& common) {
       .range(1, most);
 }
 
-Option add_format(Line& line, Format& format, const Line::Choices<Format>& choices) {
+void add_format(Line& line, Format& format, const Line::Choices<Format>& choices) {
   const Line::Choices<Format> usual = {{"json", Format::json}, {"text", Format::text}};
-  return line.choice("-o,--output", format, choices.empty() ? usual : choices, "Output format");
+  line.choice("-o,--output", format, choices.empty() ? usual : choices, "Output format");
 }
 
 Option add_yes(Line& line, Consent& consent) {
   return line.flag("-y,--yes", consent, Consent::given, "Do not ask for confirmation");
 }
 
+Option add_dry_run(Line& line, Consent& consent) {
+  return line.flag("--dry-run", consent, Consent::preview,
+                   "Show what would change without changing anything");
+}
+
 void add_preview(Line& line, Consent& consent) {
-  const Option dry_run =
-      line.flag("--dry-run", consent, Consent::preview, "Show what would change without changing anything");
+  const Option dry_run = add_dry_run(line, consent);
   add_yes(line, consent).excludes(dry_run);
 }
 
@@ -64,8 +68,7 @@ void add_consent(Line& line, Consent& consent) {
 }
 
 void add_consent(Line& line, Consent& consent, Option only_with) {
-  Option dry_run =
-      line.flag("--dry-run", consent, Consent::preview, "Show what would change without changing anything");
+  Option dry_run = add_dry_run(line, consent);
   add_yes(line, consent).excludes(dry_run).needs(only_with);
   dry_run.needs(only_with);
   line.diff().needs(only_with);

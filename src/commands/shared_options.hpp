@@ -17,9 +17,11 @@ void add_file(Line& line, std::filesystem::path& file);
 /// Connection settings, time limits, and --assets.
 void add_connection(Line& line, Common& common);
 /// `-o`; without `choices`: text and JSON.
-Option add_format(Line& line, Format& format, const Line::Choices<Format>& choices = {});
+void add_format(Line& line, Format& format, const Line::Choices<Format>& choices = {});
 /// `-y`
 Option add_yes(Line& line, Consent& consent);
+/// `--dry-run`
+Option add_dry_run(Line& line, Consent& consent);
 /// `--dry-run` and `-y`
 void add_preview(Line& line, Consent& consent);
 /// `--dry-run`, `-y` and `--diff`. `only_with`: the option that they need.

@@ -9,7 +9,7 @@
 /// Knows nothing of hosts or GPUs.
 namespace base {
 
-/// What failed, named by what the caller can do about it. Only `cli` maps it to an exit code.
+/// What failed, named by what the caller can do about it. Only `commands` maps it to an exit code.
 enum class Fault {
   usage,        ///< the command line is wrong
   spec,         ///< a file the operator wrote is wrong

@@ -34,7 +34,8 @@ class ArchiveReader {
   [[nodiscard]] static Result<ArchiveReader> plain(const std::filesystem::path& file);
   /// The next entry; nothing at the end. Unread bytes of the previous one are skipped.
   [[nodiscard]] Result<std::optional<TarEntry>> next();
-  /// Bytes of the current entry; 0 at its end.
+  /// Bytes of the current entry; 0 at its end. A sparse entry may have more of them than its size: a caller
+  /// reads no more than it expects.
   [[nodiscard]] Result<std::size_t> read(char* into, std::size_t most);
 
  private:

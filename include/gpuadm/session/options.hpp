@@ -16,7 +16,7 @@ namespace session {
 
 using base::Result;
 
-/// Outcome of a command with valid options. `cli` maps it, and every Fault, to an exit code.
+/// Outcome of a command with valid options. `commands` maps it, and every Fault, to an exit code.
 enum class Outcome {
   done,
   failed,       ///< a step failed; hosts may have changed

@@ -68,7 +68,7 @@ std::span<const char* const> split_command(std::span<const char* const> words, c
   while (verb < dashes && std::string_view(*verb).starts_with('-')) verb += has_value(*verb) ? 2 : 1;
   if (dashes == words.end() || verb >= dashes) return words;
   const CLI::App* command = below(root, *verb);
-  for (auto word = std::next(verb); command != nullptr && word != dashes; ++word)
+  for (auto word = std::next(verb); command != nullptr && word < dashes; word += has_value(*word) ? 2 : 1)
     if (const CLI::App* inner = below(*command, *word)) command = inner;
   if (!settings.takes_command.contains(command)) return words;
   settings.command.assign(std::next(dashes), words.end());

@@ -5,7 +5,7 @@
 
 #include "commands/shared_options.hpp"
 
-/// The selections of the options of `gpuadm doctor`.
+/// The options of `gpuadm doctor`, and what they select.
 namespace commands {
 
 struct DoctorOptions {
@@ -29,7 +29,7 @@ struct DoctorOptions {
   Format format = Format::text;
 };
 
-/// Declares them.
+/// Declares the options of `gpuadm doctor`.
 void add_doctor(Line& line, DoctorOptions& options);
 
 /// The requested stage.

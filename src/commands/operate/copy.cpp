@@ -99,8 +99,7 @@ Command copy_command() {
             line.argument("FILE", options.file, "Local file; its mode is kept").required();
             add_hosts(line, options.hosts);
             line.value("--to", options.to, "PATH", "Destination path; PATH/ is a directory").required();
-            line.flag("--dry-run", options.consent, Consent::preview,
-                      "Show what would change without changing anything");
+            add_dry_run(line, options.consent);
             add_format(line, options.format);
             add_connection(line, options.common);
           },

@@ -13,7 +13,6 @@
 /// `gpuadm health`: nodes that check themselves.
 namespace commands {
 
-using cluster::taint_policy_named;
 using cluster::TaintPolicy;
 
 /// Where the metrics of a node are served: nowhere, over HTTP on 127.0.0.1, or over TLS on the node's
