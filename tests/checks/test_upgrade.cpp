@@ -146,7 +146,7 @@ TEST_CASE("upgrade: a pod that nobody would start again, where its node is drain
   world.node("w1").kubelet = "v1.34.2";  // it is behind that
   CHECK(world.judged({1, 34, 2}).empty());
   world.node("w1").kubelet = "v1.34.1";
-  world.facts.pods->front().phase = "Succeeded";
+  world.facts.pods->back().phase = "Succeeded";
   CHECK(world.judged({1, 34, 2}).empty());
   World alone(1, 0, "v1.34.1");
   pod.node = "cp1";

@@ -56,7 +56,9 @@ TEST_CASE("a wait on a host ends for a pod whose image does not exist, but not a
 
 TEST_CASE("a container of the cluster may end four times until what it depends on runs") {
   const auto line = [](int restarts) {
-    return unready_line("dns", waiting("CrashLoopBackOff", "back-off", restarts));
+    std::string status = waiting("CrashLoopBackOff", "back-off", restarts);
+    status.insert(status.find("\"state\""), R"("lastState":{"terminated":{"exitCode":1,"reason":"Error"}},)");
+    return unready_line("dns", status);
   };
   CHECK(wait_output(line(4), seconds(200), line(0)).hopeless.empty());
   // What it ended before the wait does not count.
