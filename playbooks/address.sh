@@ -186,7 +186,7 @@ address_maps_write() {
   for gpuadm_map in $address_maps; do
     gpuadm_json=$(address_map "$gpuadm_map")
     gpuadm_json=$(printf '%s\n' "$gpuadm_json" | address_in) || continue
-    (request_again=0 && printf '%s\n' "$gpuadm_json" | admin_kubectl replace -f -) || return
+    (export request_again=0 && printf '%s\n' "$gpuadm_json" | admin_kubectl replace -f -) || return
   done
 }
 # kube-proxy and network plugins read the address at startup; their DaemonSets recreate them.

@@ -255,7 +255,7 @@ offered_start_one() {
 
 # Until a pod with a GPU has started on every node, for at most 240 s.
 offered_start() {
-  request_again=0 # this loop repeats
+  export request_again=0 # this loop repeats
   offered_began=$(uptime_seconds)
   while :; do
     offered_waited=$(($(uptime_seconds) - offered_began))

@@ -108,14 +108,20 @@ proof_add_events() {
   done
 }
 
-# proof_exec POD NODE PEERS
+# proof_exec POD NODE PEERS: the kubelet may not yet find the container of a pod that runs; it is then tried again, at most for 15 s.
 proof_exec() {
+  proof_until=$(($(uptime_seconds) + 15))
+  until proof_exec_once "$@" || [ "$(uptime_seconds)" -ge "$proof_until" ]; do sleep 1; done
+}
+# Fails if that may pass.
+proof_exec_once() {
   set -- "$1" "$2" "$3" "$proof_dir/$1"
   # shellcheck disable=SC2086 # nothing, or an option and its value
   timeout 60 kubectl --kubeconfig /etc/kubernetes/admin.conf -n "$verify_space" exec "$1" -- /gpuadm-proof --network \
     ${3:+--peers $3} $proof_dns --api --deadline 30 </dev/null >"$4.out" 2>"$4.err" || : "its lines say what failed"
   head -c 262144 "$4.out" | node=$2 awk '/^\{/ { print "said\t" ENVIRON["node"] "\t" $0; found = 1 } END { exit !found }' >"$4.said" ||
     printf 'exec\t%s\t%s\n' "$2" "$(tail -n 1 "$4.err" | head -c 1000)" >"$4.said"
+  ! grep -q 'unable to upgrade connection: container not found' "$4.err"
 }
 
 # Up to eight pods are tested in all pairs; with more, each pod connects to the next one.

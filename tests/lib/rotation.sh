@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2154 # running is of begins
 # Three hardened control planes whose encryption key is rotated, and rotations that are killed. For tests on hosts.
 planes=(one two three)
 hosts "${#planes[@]}" "${planes[@]}"

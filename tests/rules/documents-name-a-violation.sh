@@ -6,7 +6,7 @@ set -euo pipefail
 top=$(cd "$(dirname "$0")/../.." && pwd)
 tree=$(mktemp -d)
 trap 'rm -rf "$tree"' EXIT
-fresh() { rm -rf "${tree:?}"/* "$tree/.git" && cp -r "$top/docs" "$tree/"; }
+fresh() { rm -rf "${tree:?}"/* "$tree/.git" && cp -r "$top"/{docs,README*.md,CHANGELOG.md,LICENSE} "$tree/"; }
 # refused RULE TEXT ARGUMENT...: the rule fails for the tree, with the text.
 refused() {
   local rule=$top/tests/rules/$1.sh text=$2 said
