@@ -50,10 +50,11 @@ killed_in() {
   done
 }
 
-# completes: the next rotation ends; one key is left, which is not the first, and no mark.
+# completes: the next run ends the rotation, unless it has ended; one key is left, which is not the first, and no mark.
 completes() {
   local host key
-  exits 0 rotate
+  # A whole rotation restarts every API server three times, and the kubelet waits longer before each restart of a container: minutes.
+  absent one /etc/kubernetes/tmp/gpuadm-encryption-key || exits 0 rotate
   within 60 "every API server reads every Secret after the rotation" reads_all
   for host in "${planes[@]}"; do
     [ "$(key_names "$host" | wc -l)" = 1 ] || fail "$host has the keys $(key_names "$host")"
