@@ -207,8 +207,17 @@ offered_delete() {
       --grace-period=1 --wait=false >/dev/null 2>&1 || : "resource.k8s.io is not served"
   done
 }
+# offered_clean: deletes the pods, and waits until their GPUs are free: until the kubelet has confirmed their end, a scheduler counts them.
 offered_clean() {
   for offered_node in $(offered_nodes | cut -d' ' -f1); do offered_delete "$offered_node"; done
+  offered_began=$(uptime_seconds)
+  until offered_left=$(offered_kubectl -n "$offered_space" get pods -l gpuadm.io/gpu-start -o name) && [ -z "$offered_left" ]; do
+    [ $(($(uptime_seconds) - offered_began)) -lt 60 ] || {
+      say "not deleted within 60 s: ${offered_left:-the API server does not list pods}"
+      return 0
+    }
+    sleep 1
+  done
 }
 
 # offered_unstarted: the nodes on which no pod with a GPU has started, as offered_judge prints them. Fails if that cannot be read.

@@ -71,9 +71,10 @@ std::string explained(const FailedStep& failure, const std::string& same_hosts, 
       fmt::format("{}{}failed on {}", title, title.empty() ? "" : " ", base::printable(failure.host));
   const bool known = !failure.cause.empty();
   std::string text = fmt::format("{}: {}\n", paint(style, Ink::red, head),
-                                 hang(known ? failure.cause : reason_of(failure), 7, style));
-  if (!failure.evidence.empty()) text += fmt::format("       seen: {}\n", hang(failure.evidence, 13, style));
-  if (known) text += fmt::format("       {}\n", hang(reason_of(failure), 7, style));
+                                 indent_rest(known ? failure.cause : reason_of(failure), 7, style));
+  if (!failure.evidence.empty())
+    text += fmt::format("       seen: {}\n", indent_rest(failure.evidence, 13, style));
+  if (known) text += fmt::format("       {}\n", indent_rest(reason_of(failure), 7, style));
   const std::string& fix = known ? failure.remedy : failure.hint;
   if (!fix.empty()) text += fmt::format("       fix:  {}\n", indent_typed(fix, 13, style));
   if (!known) return text;

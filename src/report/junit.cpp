@@ -1,8 +1,8 @@
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/report/findings.hpp"
 
-#include "report/chains.hpp"
-#include "report/markup.hpp"
+#include "report/finding/chains.hpp"
+#include "report/html/markup.hpp"
 
 #include <fmt/format.h>
 

@@ -3,7 +3,7 @@
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/report/wrap.hpp"
 
-#include "report/chains.hpp"
+#include "report/finding/chains.hpp"
 
 #include <fmt/format.h>
 
@@ -31,7 +31,7 @@ std::string fit(std::string_view text, std::size_t columns) {
   return std::string(text.substr(0, end)) + "...";
 }
 
-std::string hang(std::string_view text, std::size_t columns) {
+std::string indent_rest(std::string_view text, std::size_t columns) {
   return base::replace_all(base::printable(base::trim(text)), "\n", "\n" + std::string(columns, ' '));
 }
 
@@ -39,7 +39,7 @@ namespace {
 
 using Wrap = std::string (*)(std::string_view line, std::size_t indent, std::size_t width);
 
-std::string hang_by(Wrap wrap, std::string_view text, std::size_t columns, const Style& style) {
+std::string indent_rest_by(Wrap wrap, std::string_view text, std::size_t columns, const Style& style) {
   const std::string shown = base::printable(base::trim(text));
   std::string all;
   for (const std::string_view line : base::lines(shown))
@@ -49,12 +49,12 @@ std::string hang_by(Wrap wrap, std::string_view text, std::size_t columns, const
 
 }  // namespace
 
-std::string hang(std::string_view text, std::size_t columns, const Style& style) {
-  return hang_by(wrapped, text, columns, style);
+std::string indent_rest(std::string_view text, std::size_t columns, const Style& style) {
+  return indent_rest_by(wrapped, text, columns, style);
 }
 
 std::string indent_typed(std::string_view text, std::size_t columns, const Style& style) {
-  return hang_by(padded, text, columns, style);
+  return indent_rest_by(padded, text, columns, style);
 }
 
 std::string first_line(std::string_view text) {

@@ -20,10 +20,10 @@ enum class Ink { bold, dim, red, green, yellow, cyan };
 [[nodiscard]] std::string fit(std::string_view text, std::size_t columns);
 
 /// Indents every line after the first by `columns`; made printable.
-[[nodiscard]] std::string hang(std::string_view text, std::size_t columns);
+[[nodiscard]] std::string indent_rest(std::string_view text, std::size_t columns);
 
 /// The same, wrapped at the terminal's width.
-[[nodiscard]] std::string hang(std::string_view text, std::size_t columns, const Style& style);
+[[nodiscard]] std::string indent_rest(std::string_view text, std::size_t columns, const Style& style);
 /// The same for commands that may be copied: padded().
 [[nodiscard]] std::string indent_typed(std::string_view text, std::size_t columns, const Style& style);
 

@@ -2,7 +2,7 @@
 #include "gpuadm/report/findings.hpp"
 #include "gpuadm/report/metrics.hpp"
 
-#include "report/chains.hpp"
+#include "report/finding/chains.hpp"
 
 #include <fmt/format.h>
 

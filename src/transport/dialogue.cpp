@@ -40,9 +40,9 @@ void Capture::feed(std::string_view bytes) {
     feed(rest);
     return;
   }
-  const std::size_t space = limit_ - std::min(limit_, kept.size());
-  kept += bytes.substr(0, space);
-  dropped += bytes.size() - std::min(space, bytes.size());
+  const std::size_t left = limit_ - std::min(limit_, kept.size());
+  kept += bytes.substr(0, left);
+  dropped += bytes.size() - std::min(left, bytes.size());
 }
 
 Dialogue::Dialogue(Command command, Root root, const Marks& marks, Peer peer, StatusFrom status_from,

@@ -36,7 +36,7 @@ GpuNode node_of(const Tree& tree) {
 }
 
 /// What playbooks/cluster.sh would have printed.
-facts::Space seen_in(const Tree& test) {
+facts::NamespaceState seen_in(const Tree& test) {
   std::string text = "gpuadm-probe 1\n=== pods\n";
   for (const Tree& row : test.find("pods")->items())
     text += "| " + base::replace_all(row.text(), ";", "\t") + "\n";
@@ -47,7 +47,7 @@ facts::Space seen_in(const Tree& test) {
       for (const Tree& line : lines.items()) text += "| " + line.text() + "\n";
       text += "? 0\n";
     }
-  auto ns = facts::parse_ns(text + "=== end\n");
+  auto ns = facts::parse_namespace(text + "=== end\n");
   REQUIRE(ns.has_value());
   return *ns;
 }
@@ -82,7 +82,7 @@ TEST_CASE("what pods of the chain come to is judged as the cases say") {
     const GpuNode node = node_of(*test->find("node"));
     checks::PodTest pod_test = checks::pod_test_of(link, node, 0);
     pod_test.rounds = static_cast<std::size_t>(number(*test, "rounds", 1));
-    const facts::Space seen = seen_in(*test);
+    const facts::NamespaceState seen = seen_in(*test);
     CHECK(checks::is_decided(pod_test, seen) == test->find("settled")->as_bool());
     const report::Finding finding = checks::examine_pod_test(pod_test, node, seen, *floors);
     const Tree& expect = *test->find("expect");

@@ -55,6 +55,8 @@ metadata: { name: public, namespace: gpuadm-jupyterhub }
 spec: { type: NodePort, selector: { app: proxy }, ports: [{ port: 80, targetPort: 8000 }] }
 END
 port=$(kube -n gpuadm-jupyterhub get service public -o 'jsonpath={.spec.ports[0].nodePort}')
+answers() { lab net curl -s -o answer --max-time 10 "http://$address:$port/hub/login"; }
+within 60 "the port of the Service" answers
 user() { lab net "$top/tests/lib/hub-user" "http://$address:$port" "$@"; }
 cell() { lab net "$top/tests/lib/run-cell" "$address" "$port" "$token" "$2" "/user/$1"; }
 ! user anna "wrong password" login >out 2>err || fail "a wrong password is accepted"

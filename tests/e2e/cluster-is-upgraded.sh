@@ -36,7 +36,11 @@ if [ "${old##*.}" -gt 0 ]; then
   says "older than the running version"
 fi
 exits 3 gpuadm upgrade -f cluster.yaml --kubernetes-version "1.$((${minor#1.} + 1))" -y
-complains "cannot reach" # the repository that would name its newest patch
+if [ "$minor" = 1.36 ]; then
+  complains "upgrade.etcd" # the bundle's etcd is older than 3.6.11
+else
+  complains "cannot reach" # the repository that would name its newest patch
+fi
 
 exits 0 upgrade --dry-run
 says "it is the only node"

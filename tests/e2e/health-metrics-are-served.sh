@@ -129,7 +129,7 @@ on node systemctl show -p MemoryCurrent,CPUUsageNSec gpuadm-metrics
 exits 2 gpuadm health enable -f cluster.yaml --metrics node --metrics-port 80 -y
 exits 1 gpuadm health enable -f cluster.yaml --interval 10 --metrics node --metrics-port 10250 -y
 says "10250"
-enable -y
+enable --metrics off -y
 ! fetched node 2>/dev/null || fail "metrics are still served"
 absent node /etc/systemd/system/gpuadm-metrics.service /var/lib/gpuadm/health/tls.key >left || fail "it has left $(cat left)"
 on node cat /run/gpuadm-health/node.prom >metrics

@@ -239,6 +239,14 @@ TEST_CASE("an image that does not exist cannot be waited for, one whose registry
   CHECK(!state_of({job_object("")}, {waiting("i/o timeout")}).states[0].hopeless);
 }
 
+TEST_CASE("a pending rank whose container has ended is about to fail, and is not deleted before") {
+  const Tree ended = pod_object(0,
+                                "status: { phase: Pending, containerStatuses: [{ name: rank, state: { "
+                                "terminated: { exitCode: 128, reason: StartError, "
+                                "message: 'exec: \"/no/such\": no such file or directory' } } }] }");
+  CHECK(!state_of({job_object("")}, {ended}).states[0].hopeless);
+}
+
 TEST_CASE("a rank on a node that does not report is unreachable") {
   const Tree lost = pod_object(0,
                                "status: { phase: Running, conditions: [{ type: Ready, status: \"False\" }], "

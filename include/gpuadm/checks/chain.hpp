@@ -1,7 +1,6 @@
 #pragma once
 
 #include "gpuadm/checks/checks.hpp"
-#include "gpuadm/facts/network_proof.hpp"
 #include "gpuadm/facts/proof.hpp"
 
 #include <optional>
@@ -117,12 +116,12 @@ struct PodTest {
 [[nodiscard]] PodTest pod_test_of(Link link, const GpuNode& node, std::size_t index);
 
 /// Whether the test is complete: every pod has ended, or cannot succeed.
-[[nodiscard]] bool is_decided(const PodTest& pod_test, const facts::Space& seen);
+[[nodiscard]] bool is_decided(const PodTest& pod_test, const facts::NamespaceState& seen);
 /// How often the pods of `reload` have opened their GPUs; the minimum of them.
-[[nodiscard]] std::size_t rounds_of(const PodTest& pod_test, const facts::Space& seen);
+[[nodiscard]] std::size_t rounds_of(const PodTest& pod_test, const facts::NamespaceState& seen);
 /// Judges a link by the state of its pods and their logs.
 [[nodiscard]] report::Finding examine_pod_test(const PodTest& pod_test, const GpuNode& node,
-                                               const facts::Space& seen, const Floors& floors);
+                                               const facts::NamespaceState& seen, const Floors& floors);
 
 /// A finding of a broken link. `cause`: the id of the check that explains it, if any.
 [[nodiscard]] report::Finding broken(Link link, const GpuNode& node, const std::string& message,

@@ -101,11 +101,11 @@ class PodTests {
   [[nodiscard]] Result<Batch> prepare(checks::Link link, std::span<const checks::GpuNode> nodes,
                                       std::vector<report::Finding>& findings);
   [[nodiscard]] Result<Reasons> make_pods(const Batch& batch);
-  [[nodiscard]] Result<facts::Space> read_pods(checks::Link link);
-  [[nodiscard]] Result<facts::Space> wait(const Batch& batch, std::chrono::seconds timeout);
+  [[nodiscard]] Result<facts::NamespaceState> read_pods(checks::Link link);
+  [[nodiscard]] Result<facts::NamespaceState> wait(const Batch& batch, std::chrono::seconds timeout);
   /// Runs systemctl daemon-reload while the pods of a batch are running, and waits until they have opened
   /// their GPUs again.
-  [[nodiscard]] Result<facts::Space> reload(Batch& batch, const facts::Space& before);
+  [[nodiscard]] Result<facts::NamespaceState> reload(Batch& batch, const facts::NamespaceState& before);
   void heartbeat();
   [[nodiscard]] std::string program(const std::string& step, const std::string& body) const;
   void clean(const std::vector<std::string>& hosts, const std::string& label, const std::string& function);

@@ -18,14 +18,14 @@ using report::Finding;
 
 struct Made {
   std::vector<const Pod*> pods;
-  const facts::Space& seen;
+  const facts::NamespaceState& seen;
   [[nodiscard]] std::span<const std::string> log_of(const Pod& pod) const {
     const auto place = seen.logs.find(pod.name);
     return place == seen.logs.end() ? std::span<const std::string>() : place->second;
   }
 };
 
-Made made_for(const PodTest& pod_test, const facts::Space& seen) {
+Made made_for(const PodTest& pod_test, const facts::NamespaceState& seen) {
   Made made{{}, seen};
   if (seen.pods)
     for (const Pod& pod : *seen.pods)
@@ -166,14 +166,14 @@ PodTest pod_test_of(Link link, const GpuNode& on, std::size_t index) {
   return pod_test;
 }
 
-bool is_decided(const PodTest& pod_test, const facts::Space& seen) {
+bool is_decided(const PodTest& pod_test, const facts::NamespaceState& seen) {
   const Made made = made_for(pod_test, seen);
   return static_cast<long long>(made.pods.size()) == pod_test.pods &&
          std::ranges::count(made.pods, "Running", &Pod::phase) >= pod_test.running &&
          std::ranges::all_of(made.pods, [&](const Pod* pod) { return is_decided(pod_test, *pod, made); });
 }
 
-std::size_t rounds_of(const PodTest& pod_test, const facts::Space& seen) {
+std::size_t rounds_of(const PodTest& pod_test, const facts::NamespaceState& seen) {
   const Made made = made_for(pod_test, seen);
   std::optional<std::size_t> least;
   for (const Pod* pod : made.pods) {
@@ -183,7 +183,7 @@ std::size_t rounds_of(const PodTest& pod_test, const facts::Space& seen) {
   return least.value_or(0);
 }
 
-Finding examine_pod_test(const PodTest& pod_test, const GpuNode& on, const facts::Space& seen,
+Finding examine_pod_test(const PodTest& pod_test, const GpuNode& on, const facts::NamespaceState& seen,
                          const Floors& floors) {
   const Made made = made_for(pod_test, seen);
   if (static_cast<long long>(made.pods.size()) != pod_test.pods || made.pods.empty())

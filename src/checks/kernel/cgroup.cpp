@@ -82,13 +82,17 @@ std::vector<std::string> swap_at_boot(const Subject& s) {
   return sources;
 }
 
+bool lacks_cgroup_v2(const Subject& s) {
+  return s.facts.kernel.cgroup != CgroupVersion::v2;
+}
+
 void swap_limits(const Subject& s, Verdicts& out, const std::string& areas) {
   // KEP-2400: NodeSwap since 1.22; since 1.28 on cgroup v2 only.
   if (kubernetes_before(s, 22))
     out.fail(
         Severity::warning, fmt::format("Kubernetes {} cannot limit a pod's swap", minor_text(s)), areas,
         "set `swap: keep` (which applies in any case), `swap: off`, or kubernetes.version 1.22 or newer");
-  else if (s.facts.kernel.cgroup != CgroupVersion::v2)
+  else if (lacks_cgroup_v2(s))
     out.fail(Severity::warning, "pods get no swap: limits need cgroup v2", areas,
              "boot with systemd.unified_cgroup_hierarchy=1, or set `swap: keep`");
   else
@@ -97,6 +101,13 @@ void swap_limits(const Subject& s, Verdicts& out, const std::string& areas) {
 }
 
 void swap_on(const Subject& s, Verdicts& out) {
+  // Since 1.30, with or without swap: https://github.com/kubernetes/kubernetes/pull/123738
+  if (s.stage != Stage::node && s.cluster.swap == spec::Swap::limited && lacks_cgroup_v2(s) &&
+      !kubernetes_before(s, 30))
+    return out.fail(Severity::blocker,
+                    "`swap: limited` needs cgroup v2: the kubelet refuses to run with it on cgroup v1",
+                    fmt::format("Kubernetes {}, cgroup v1", minor_text(s)),
+                    "boot with systemd.unified_cgroup_hierarchy=1, or set `swap: keep`");
   if (!s.facts.kernel.swap) return out.unknown("/proc/swaps could not be read");
   const std::string areas = swap_text(s);
   const auto later = swap_at_boot(s);

@@ -129,11 +129,18 @@ void cgroup_driver_match(const Subject& s, Verdicts& out) {
 
 void swap_policy(const Subject& s, Verdicts& out) {
   if (!is_node(s, out)) return;
-  if (!s.facts.kernel.swap) return out.unknown("/proc/swaps could not be read");
-  if (s.facts.kernel.swap->empty()) return out.pass("no swap");
   const auto& config = s.facts.kubernetes.kubelet_config;
   const base::Tree* behavior = config ? config->at({"memorySwap", "swapBehavior"}) : nullptr;
-  if (behavior && behavior->text() == "LimitedSwap" && s.facts.kernel.cgroup != facts::CgroupVersion::v2)
+  const bool is_limited =
+      behavior && behavior->text() == "LimitedSwap" && s.facts.kernel.cgroup != facts::CgroupVersion::v2;
+  if (is_limited && !kubernetes_before(s, 30))
+    return out.fail(Severity::blocker, "the kubelet refuses to limit swap on cgroup v1",
+                    "swapBehavior: LimitedSwap on cgroup v1",
+                    "boot with systemd.unified_cgroup_hierarchy=1, or remove memorySwap from "
+                    "/var/lib/kubelet/config.yaml and restart the kubelet");
+  if (!s.facts.kernel.swap) return out.unknown("/proc/swaps could not be read");
+  if (s.facts.kernel.swap->empty()) return out.pass("no swap");
+  if (is_limited)
     out.fail(Severity::warning, "LimitedSwap does nothing without cgroup v2",
              "swapBehavior: LimitedSwap on cgroup v1", "boot with systemd.unified_cgroup_hierarchy=1");
   if (!kubelet_accepts_swap(s))

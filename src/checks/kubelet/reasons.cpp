@@ -64,6 +64,9 @@ constexpr std::array endings = {
     Ending{"unknown flag",
            "remove the flag from /var/lib/kubelet/kubeadm-flags.env or /etc/default/kubelet, then: "
            "systemctl restart kubelet"},
+    Ending{"LimitedSwap",
+           "boot with cgroup v2, or remove memorySwap from /var/lib/kubelet/config.yaml; then: systemctl "
+           "restart kubelet"},
     Ending{"swap",
            "swapoff -a, or set failSwapOn: false in /var/lib/kubelet/config.yaml; then: systemctl restart "
            "kubelet"},

@@ -41,11 +41,11 @@ void declare_settings(CLI::App& root, Settings& settings) {
 void declare_commands(CLI::App& root, Settings& settings, Run& chosen) {
   declare_settings(root, settings);
   for (const Command& command : all_commands()) {
-    const std::size_t space = command.name.rfind(' ');
-    const bool is_inner = space != std::string::npos;
-    CLI::App& parent = is_inner ? *root.get_subcommand(command.name.substr(0, space)) : root;
+    const std::size_t blank = command.name.rfind(' ');
+    const bool is_inner = blank != std::string::npos;
+    CLI::App& parent = is_inner ? *root.get_subcommand(command.name.substr(0, blank)) : root;
     CLI::App* parser =
-        parent.add_subcommand(is_inner ? command.name.substr(space + 1) : command.name, command.summary)
+        parent.add_subcommand(is_inner ? command.name.substr(blank + 1) : command.name, command.summary)
             ->fallthrough();
     if (command.group == Group::hidden) parser->group("");
     if (!command.declare) {

@@ -111,14 +111,14 @@ Result<> report_drift(const AdoptOptions& options, spec::Cluster cluster, Io& io
   preview.bundle = options.bundle;
   preview.consent = Consent::preview;
   TRY(apply_options(preview, cluster));
-  const auto without_the_gone = [&](const spec::Cluster& all, session::Survey& survey,
-                                    transport::Fleet& fleet) -> Result<spec::Cluster> {
+  const auto without_lost = [&](const spec::Cluster& all, session::Survey& survey,
+                                transport::Fleet& fleet) -> Result<spec::Cluster> {
     std::set<std::string> gone;
     for (const auto& [host, facts] : survey.census)
       if (!facts) gone.insert(host);
     return without(all, gone, survey, fleet);
   };
-  TRY(bring_up(preview, {"init", std::move(cluster), without_the_gone, Outcome::failed, Existing::accepted},
+  TRY(bring_up(preview, {"init", std::move(cluster), without_lost, Outcome::failed, Existing::accepted},
                aside));
   return {};
 }

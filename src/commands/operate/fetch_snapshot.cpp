@@ -44,11 +44,11 @@ base::Result<> fetch_snapshot(const std::string& host, const std::string& path,
                               const cluster::Snapshot& snapshot, const fs::path& file,
                               transport::Fleet& fleet, const assets::Store& assets) {
   std::error_code unknown;
-  const auto space = fs::space(file.has_parent_path() ? file.parent_path() : fs::path("."), unknown);
-  if (!unknown && space.available < snapshot.size)
+  const auto disk = fs::space(file.has_parent_path() ? file.parent_path() : fs::path("."), unknown);
+  if (!unknown && disk.available < snapshot.size)
     return base::fail(Fault::usage,
                       fmt::format("{} has {} free, but the snapshot has {}", file.parent_path().string(),
-                                  base::human_bytes(space.available), base::human_bytes(snapshot.size)),
+                                  base::human_bytes(disk.available), base::human_bytes(snapshot.size)),
                       "use another file system: --to FILE");
   std::optional<base::Error> failed;
   TRY(base::write_file(

@@ -47,8 +47,8 @@ Proof parse_proof(std::span<const std::string> lines) {
   return proof;
 }
 
-base::Result<Space> parse_ns(std::string_view output) {
-  Space ns{TRY(parse_cluster(output)).pods, {}};
+base::Result<NamespaceState> parse_namespace(std::string_view output) {
+  NamespaceState ns{TRY(parse_cluster(output)).pods, {}};
   const Sections sections = TRY(Sections::split(output));
   sections.each("log/", "", [&](const std::string& name, const Section& section) {
     auto& lines = ns.logs[name.substr(name.find('/') + 1)];

@@ -62,10 +62,10 @@ void read_rdma(const Sections& sections, Facts& facts) {
   read_nics(sections, facts.rdma);
   static constexpr std::string_view root = "/sys/class/infiniband/";
   for (const std::string_view line : sections.lines("rdma")) {
-    const std::size_t space = line.find(' ');
-    if (!line.starts_with(root) || space == std::string_view::npos) continue;
-    const std::string_view path = line.substr(root.size(), space - root.size()),
-                           value = base::trim(line.substr(space));
+    const std::size_t blank = line.find(' ');
+    if (!line.starts_with(root) || blank == std::string_view::npos) continue;
+    const std::string_view path = line.substr(root.size(), blank - root.size()),
+                           value = base::trim(line.substr(blank));
     const auto parts = base::split(path, '/');
     if (parts.size() == 2 && parts[1] == "fw_ver") facts.rdma.devices.emplace(parts[0], value);
     if (parts.size() < 4 || parts[1] != "ports") continue;

@@ -117,8 +117,8 @@ void read_kernel(const Sections& sections, Facts& facts) {
   read_cgroups(sections, facts);
   read_swap(sections, facts.kernel);
   for (const std::string_view line : sections.lines("sysctl"))
-    if (const auto space = line.find(' '); space != std::string_view::npos)
-      facts.kernel.sysctls.emplace(line.substr(0, space), base::trim(line.substr(space)));
+    if (const auto blank = line.find(' '); blank != std::string_view::npos)
+      facts.kernel.sysctls.emplace(line.substr(0, blank), base::trim(line.substr(blank)));
 }
 
 namespace {

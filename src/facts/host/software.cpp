@@ -94,8 +94,8 @@ void read_software(const Sections& sections, Facts& facts) {
       software.tool_paths.emplace(words[0], words[1]);
     }
   for (const std::string_view line : sections.lines("paths"))
-    if (const auto space = line.find(' '); space != std::string_view::npos)
-      software.paths.emplace(line.substr(space + 1), line.substr(0, space));
+    if (const auto blank = line.find(' '); blank != std::string_view::npos)
+      software.paths.emplace(line.substr(blank + 1), line.substr(0, blank));
   read_units(sections, facts.software);
   read_packages(sections, facts.software);
 }

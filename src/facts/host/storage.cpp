@@ -31,9 +31,9 @@ void read_block_devices(const Sections& sections, Storage& storage) {
 /// "/dev/nvme0 Percentage Used:                    3%"
 void read_drives(const Sections& sections, Storage& storage) {
   for (const std::string_view line : sections.lines("smart")) {
-    const std::size_t space = line.find(' '), colon = line.find(':');
-    if (space == std::string_view::npos || colon == std::string_view::npos) continue;
-    const std::string_view device = line.substr(0, space);
+    const std::size_t blank = line.find(' '), colon = line.find(':');
+    if (blank == std::string_view::npos || colon == std::string_view::npos) continue;
+    const std::string_view device = line.substr(0, blank);
     std::string value(base::trim(line.substr(colon + 1)));
     if (storage.drives.empty() || storage.drives.back().device != device)
       storage.drives.push_back({.device = std::string(device)});

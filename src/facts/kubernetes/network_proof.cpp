@@ -1,7 +1,6 @@
-#include "gpuadm/facts/network_proof.hpp"
-
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/facts/proof.hpp"
 
 #include <algorithm>
 

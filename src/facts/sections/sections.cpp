@@ -99,8 +99,8 @@ const std::vector<std::string_view>& Sections::lines(std::string_view name) cons
 std::vector<std::pair<std::string_view, std::string_view>> Sections::values(std::string_view name) const {
   std::vector<std::pair<std::string_view, std::string_view>> values;
   for (const std::string_view line : lines(name))
-    if (const std::size_t space = line.find(' '); space != std::string_view::npos)
-      values.emplace_back(line.substr(0, space), base::trim(line.substr(space)));
+    if (const std::size_t blank = line.find(' '); blank != std::string_view::npos)
+      values.emplace_back(line.substr(0, blank), base::trim(line.substr(blank)));
   return values;
 }
 

@@ -127,7 +127,7 @@ Result<PodTests::Reasons> PodTests::make_pods(const Batch& batch) {
                  {{"verify_pods", manifests}, {"verify_count", std::to_string(count)}});
 }
 
-Result<facts::Space> PodTests::read_pods(Link link) {
+Result<facts::NamespaceState> PodTests::read_pods(Link link) {
   transport::Command command = TRY(view_command(context_.assets));
   command.label = "read the pods of " + std::string(checks::name_of(link));
   command.script = base::assignments({{"namespace", ns}, {"logs", link == Link::scheduling ? "no" : "yes"}}) +
@@ -136,10 +136,10 @@ Result<facts::Space> PodTests::read_pods(Link link) {
   context_.fleet.submit(context_.control_plane, std::move(command));
   const auto completion = context_.fleet.next();
   if (!completion || context_.fleet.interrupted()) return interrupted();
-  return facts::parse_ns(TRY(completion->result).out);
+  return facts::parse_namespace(TRY(completion->result).out);
 }
 
-Result<facts::Space> PodTests::wait(const Batch& batch, std::chrono::seconds timeout) {
+Result<facts::NamespaceState> PodTests::wait(const Batch& batch, std::chrono::seconds timeout) {
   report::Event event{.host = context_.control_plane, .stage = "verify/pods", .step = "verify.wait"};
   event.did = Did::started;
   event.detail = fmt::format("pods of {}", checks::name_of(batch.link));
@@ -149,7 +149,7 @@ Result<facts::Space> PodTests::wait(const Batch& batch, std::chrono::seconds tim
   reporter_.on(event);
   const auto until = base::Clock::now() + timeout;
   while (true) {
-    facts::Space survey = TRY(read_pods(batch.link));
+    facts::NamespaceState survey = TRY(read_pods(batch.link));
     const bool resolved = std::ranges::all_of(
         batch.pod_tests, [&](const PodTest& pod_test) { return checks::is_decided(pod_test, survey); });
     if (resolved || base::Clock::now() >= until) return survey;
@@ -159,7 +159,7 @@ Result<facts::Space> PodTests::wait(const Batch& batch, std::chrono::seconds tim
   }
 }
 
-Result<facts::Space> PodTests::reload(Batch& batch, const facts::Space& before) {
+Result<facts::NamespaceState> PodTests::reload(Batch& batch, const facts::NamespaceState& before) {
   std::vector<std::string> hosts;
   for (const GpuNode& node : batch.nodes) hosts.push_back(node.host);
   const Reasons reasons = TRY(execute("verify/reload", hosts));
@@ -180,7 +180,7 @@ Result<std::vector<Finding>> PodTests::show(Link link, std::span<const GpuNode> 
   }
   auto timeout = std::chrono::seconds(0);
   for (const PodTest& pod_test : batch.pod_tests) timeout = std::max(timeout, time_limit_of(pod_test));
-  facts::Space survey = TRY(wait(batch, timeout));
+  facts::NamespaceState survey = TRY(wait(batch, timeout));
   if (link == Link::reload) survey = TRY(reload(batch, survey));
   for (std::size_t i = 0; i < batch.pod_tests.size(); ++i)
     findings.push_back(checks::examine_pod_test(batch.pod_tests[i], batch.nodes[i], survey, context_.floors));

@@ -48,8 +48,8 @@ bool is_root(const std::filesystem::path& process) {
 /// In no pod, in no slice of a user, and in no container with process numbers of its own.
 bool is_of_host(const std::filesystem::path& process, const std::filesystem::path& self) {
   std::error_code error;
-  const auto space = std::filesystem::read_symlink(process / "ns/pid", error);
-  if (error || space != std::filesystem::read_symlink(self / "ns/pid", error)) return false;
+  const auto pid_ns = std::filesystem::read_symlink(process / "ns/pid", error);
+  if (error || pid_ns != std::filesystem::read_symlink(self / "ns/pid", error)) return false;
   const std::string groups = text_of_file(process / "cgroup");
   return !groups.empty() && std::ranges::none_of(base::lines(groups), [](std::string_view line) {
     return line.contains("kubepods") || facts::is_group_of_user(line);

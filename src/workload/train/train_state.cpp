@@ -1,0 +1,188 @@
+#include "gpuadm/base/text.hpp"
+
+#include "workload/train/train_rank.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+namespace workload {
+
+namespace {
+
+using base::Tree;
+
+/// The Jobs of a training job, and its pods: the last of each rank.
+struct Parts {
+  std::vector<const Tree*> jobs;
+  std::map<int, const Tree*> pods;
+};
+
+using Key = std::pair<std::string, std::string>;
+
+std::optional<Key> key_of(const Tree& object) {
+  const Tree* kind = object.at({"metadata", "labels", kind_label});
+  const Tree* name = object.at({"metadata", "labels", name_label});
+  if (!kind || kind->text() != train_kind || !name) return std::nullopt;
+  return Key(text_at(object, {"metadata", "namespace"}), name->text());
+}
+
+long long number_at(const Tree& tree, std::initializer_list<std::string_view> path, long long otherwise) {
+  const Tree* found = tree.at(path);
+  return found ? base::to_int(found->text()).value_or(otherwise) : otherwise;
+}
+
+/// Reasons that only say that a pod failed, which the state of the rank says with its exit code
+/// (kubernetes/api/batch/v1: JobReason).
+bool is_of_a_pod(std::string_view reason) {
+  return reason == "BackoffLimitExceeded" || reason == "PodFailurePolicy" || reason == "FailedIndexes" ||
+         reason == "MaxFailedIndexesExceeded";
+}
+
+/// "Complete", "Failed" or empty; with the reason of a failure. From 1.31 on, the reason is there before the
+/// pods are deleted (FailureTarget), and "Failed" once they have ended.
+std::string ended_as(const Tree& job, std::string& why) {
+  if (const Tree* conditions = job.at({"status", "conditions"}))
+    for (const Tree& condition : conditions->items()) {
+      const std::string type = text_at(condition, {"type"});
+      if (text_at(condition, {"status"}) != "True") continue;
+      const std::string reason = text_at(condition, {"reason"});
+      if ((type == "Failed" || type == "FailureTarget") && !is_of_a_pod(reason)) why = reason;
+      if (type == "Complete" || type == "Failed") return type;
+    }
+  return "";
+}
+
+int ranks_in(const std::vector<const Tree*>& jobs) {
+  int ranks = 0;
+  for (const Tree* job : jobs) ranks += static_cast<int>(number_at(*job, {"spec", "completions"}, 1));
+  return ranks;
+}
+
+constexpr const char* by_claim = "by claim";
+
+std::string gpus_of(const Tree& job) {
+  const Tree* containers = job.at({"spec", "template", "spec", "containers"});
+  if (!containers || containers->items().empty()) return "none";
+  const Tree& container = containers->items().front();
+  if (const Tree* limits = container.at({"resources", "limits"}))
+    for (const auto& [name, count] : limits->entries())
+      if (name.starts_with("nvidia.com/")) return fmt::format("{} {}", count.text(), name);
+  return container.at({"resources", "claims"}) ? by_claim : "none";
+}
+
+/// Ranks may differ: a launcher of MPI often has no GPU.
+void read_gpus(const std::vector<const Tree*>& jobs, TrainState& state) {
+  std::vector<std::string> different;
+  for (const Tree* job : jobs)
+    if (std::string gpus = gpus_of(*job); std::ranges::find(different, gpus) == different.end())
+      different.push_back(std::move(gpus));
+  state.has_claims = std::ranges::find(different, by_claim) != different.end();
+  if (different != std::vector<std::string>{"none"}) state.gpus = base::join(different, " or ");
+}
+
+TrainState::Phase phase_of(const Parts& parts, TrainState& state) {
+  std::size_t complete = 0, stopped = 0;
+  for (const Tree* job : parts.jobs) {
+    const std::string ended = ended_as(*job, state.why);
+    if (ended == "Failed") return TrainState::Phase::failed;
+    if (ended == "Complete") ++complete;
+    if (ended.empty() && number_at(*job, {"spec", "parallelism"}, 1) == 0) ++stopped;
+  }
+  if (state.failed()) return TrainState::Phase::failed;
+  if (complete == parts.jobs.size()) return TrainState::Phase::succeeded;
+  if (complete + stopped == parts.jobs.size()) return TrainState::Phase::stopped;
+  return state.all_started() ? TrainState::Phase::running : TrainState::Phase::pending;
+}
+
+TrainState state_of(const Key& key, const Parts& parts) {
+  TrainState state{.name = key.second, .ns = key.first};
+  state.ranks = ranks_in(parts.jobs);
+  for (int rank = 0; rank < std::min(state.ranks, 10'000); ++rank) {
+    const auto pod = parts.pods.find(rank);
+    state.states.push_back(pod == parts.pods.end() ? RankState{.rank = rank}
+                                                   : rank_state_of(*pod->second, rank));
+  }
+  // Kubernetes deletes the pods of other ranks when one fails, and of all ranks after a deadline.
+  read_gpus(parts.jobs, state);
+  state.created = text_at(*parts.jobs.front(), {"metadata", "creationTimestamp"});
+  for (const Tree* job : parts.jobs) state.jobs.push_back(text_at(*job, {"metadata", "name"}));
+  state.phase = phase_of(parts, state);
+  return state;
+}
+
+}  // namespace
+
+const RankState* TrainState::failed() const {
+  const RankState* found = nullptr;
+  constexpr int signals = 128;
+  for (const RankState& one : states)
+    if (one.phase == RankState::Phase::failed &&
+        (!found || (found->exit_code <= signals && one.exit_code > signals)))
+      found = &one;
+  return found;
+}
+
+const RankState* TrainState::waiting() const {
+  const auto found = std::ranges::find_if(states, [](const RankState& one) {
+    return one.phase == RankState::Phase::missing || one.phase == RankState::Phase::pending;
+  });
+  return found == states.end() ? nullptr : &*found;
+}
+
+bool TrainState::all_started() const {
+  return waiting() == nullptr;
+}
+
+std::string_view name_of(RankState::Phase phase) {
+  switch (phase) {
+    case RankState::Phase::missing:
+      return "no pod";
+    case RankState::Phase::pending:
+      return "Pending";
+    case RankState::Phase::running:
+      return "Running";
+    case RankState::Phase::succeeded:
+      return "Succeeded";
+    case RankState::Phase::failed:
+      return "Failed";
+  }
+  return "";
+}
+
+std::string_view name_of(TrainState::Phase phase) {
+  switch (phase) {
+    case TrainState::Phase::pending:
+      return "Pending";
+    case TrainState::Phase::running:
+      return "Running";
+    case TrainState::Phase::succeeded:
+      return "Succeeded";
+    case TrainState::Phase::failed:
+      return "Failed";
+    case TrainState::Phase::stopped:
+      return "Stopped";
+  }
+  return "";
+}
+
+std::vector<TrainState> train_states(const std::vector<Tree>& jobs, const std::vector<Tree>& pods) {
+  std::map<Key, Parts> all;
+  for (const Tree& job : jobs)
+    if (const auto key = key_of(job)) all[*key].jobs.push_back(&job);
+  for (const Tree& pod : pods) {
+    const auto key = key_of(pod);
+    const auto rank = rank_of(pod);
+    if (!key || !rank || !all.contains(*key)) continue;
+    const Tree*& last = all[*key].pods[*rank];
+    const auto age = [](const Tree& one) { return text_at(one, {"metadata", "creationTimestamp"}); };
+    if (!last || age(*last) < age(pod)) last = &pod;
+  }
+  std::vector<TrainState> states;
+  for (const auto& [key, parts] : all) states.push_back(state_of(key, parts));
+  return states;
+}
+
+}  // namespace workload
