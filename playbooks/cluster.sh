@@ -85,6 +85,19 @@ plugin_log() {
     done
 }
 
+# The last lines of the pods of Kubernetes and of NVIDIA that are not ready, of at most eight: of the previous container if it failed.
+broken_pod_logs() {
+  limit 15 kubectl --kubeconfig "$config" --request-timeout=10s get pods -A \
+    -o jsonpath='{range .items[*]}{.metadata.namespace}{" "}{.metadata.name}{" "}{.status.phase}{" "}{.status.conditions[?(@.type=="Ready")].status}{"\n"}{end}' 2>/dev/null |
+    awk '$3 != "Succeeded" && $3 != "Pending" && $4 != "True" && $2 !~ /nvidia-device-plugin/ &&
+      ($1 ~ /^kube-(system|flannel)$|nvidia|gpu/ || $2 ~ /nvidia|dcgm|mps-control/) && n++ < 8 { print $1, $2 }' |
+    while read -r namespace pod; do
+      text=$(limit 15 kubectl --kubeconfig "$config" --request-timeout=10s -n "$namespace" logs "$pod" --tail=200 --all-containers </dev/null 2>/dev/null)
+      status=$?
+      frame "pod-log/$namespace/$pod" "$(printf '%s\n' "$text" | last_lines 20 '')" "$status"
+    done
+}
+
 # etcd_ask SERVER PATH: with the health check certificate.
 etcd_ask() {
   printf '{}' | limit 4 kubectl --kubeconfig /dev/null --request-timeout=3s --server "$1" \
@@ -167,6 +180,7 @@ the_rest() {
   kept deprecated-apis '^apiserver_requested_deprecated_apis' \
     15 kubectl --kubeconfig "$config" --request-timeout=10s get --raw /metrics
   plugin_log
+  broken_pod_logs
 }
 
 # What is asked after the nodes.

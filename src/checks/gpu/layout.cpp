@@ -2,7 +2,7 @@
 
 #include "checks/gpu/mig.hpp"
 #include "checks/lint.hpp"
-#include "checks/queries.hpp"
+#include "checks/gpu/queries.hpp"
 
 #include <fmt/format.h>
 
@@ -143,6 +143,11 @@ void dra_versions(const Subject& s, Verdicts& out) {
 void dra_driver_root(const Subject& s, Verdicts& out) {
   if (s.cluster.gpu.allocator != Allocator::dra) return out.not_applicable("gpu.allocator is not dra");
   if (!is_gpu_host(s, out)) return;
+  if (is_wsl(s.facts))
+    return out.fail(Severity::blocker,
+                    "NVIDIA's DRA driver does not support the Windows Subsystem for Linux (WSL)",
+                    "the host's GPUs are at /dev/dxg, their libraries in /usr/lib/wsl",
+                    "use gpu: { allocator: devicePlugin }, which supports WSL");
   if (s.cluster.gpu.driver == spec::DriverPolicy::install && !s.facts.nvidia.driver)
     return out.skip("the driver is not installed yet");
   if (!s.facts.nvidia.driver_roots)

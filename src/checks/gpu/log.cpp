@@ -1,11 +1,13 @@
 #include "gpuadm/base/text.hpp"
 
 #include "checks/gpu/queries.hpp"
+#include "checks/last_lines.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <ranges>
 #include <set>
 
 namespace checks {
@@ -184,11 +186,67 @@ void fell_off_bus(const Subject& s, Verdicts& out) {
 constexpr std::array<std::string_view, 5> failed_init = {"RmInitAdapter failed", "rm_init_adapter failed",
                                                          "failed to copy vbios", "No NVIDIA GPU found",
                                                          "probe routine failed for"};
+/// NVIDIA/open-gpu-kernel-modules: kernel_gsp.c, osinit.c, nv.c. What the driver says before it gives up.
+constexpr std::array init_lines = {
+    KnownLine{"wpr2 already up",
+              "a GPU's firmware (GSP) still runs from before: the driver cannot start it again",
+              "power-cycle the machine: shut it down and take its power away for a minute (a reboot does not "
+              "reset the GPU)"},
+    KnownLine{"requires use of the nvidia open kernel modules",
+              "the GPU needs the open kernel modules of the driver", "@install-driver@, then reboot"},
+    KnownLine{"does not have the necessary power cables", "a GPU's power cables are not connected",
+              "shut the machine down and connect them"},
+    KnownLine{"power cable", "a GPU's power cables are not connected",
+              "shut the machine down and connect them"},
+    KnownLine{"i/o region assigned to your nvidia device is invalid",
+              "the firmware of the machine gave a GPU no memory window",
+              "enable Above 4G Decoding (large BARs) in the BIOS, or boot with pci=realloc"},
+    KnownLine{"api mismatch", "the driver's libraries and its kernel module have different versions",
+              "reboot, or reload the nvidia modules"},
+    KnownLine{"already bound to", "another driver holds a GPU",
+              "lspci -k -d 10de: shows it; blacklist it, then reboot"},
+    KnownLine{"failed to copy vbios", "the driver cannot read a GPU's VBIOS",
+              "power-cycle the machine; in a virtual machine: pass the GPU through with its ROM"},
+    KnownLine{"no firmware image found", "the driver finds no firmware (GSP) for a GPU", "@driver-firmware@"},
+    KnownLine{"fallen off the bus", "a GPU has fallen off the bus",
+              "drain the node and power-cycle the machine; check seat, riser and power"},
+};
+
+/// The driver's lines of the failed start: those up to half a minute before its last attempt ended.
+std::vector<std::string> lines_of_start(const std::vector<facts::LogLine>& log, double ended) {
+  std::vector<std::string> lines;
+  for (const facts::LogLine& line : log)
+    if (line.seconds >= ended - 30 && line.seconds <= ended && line.text.contains("NVRM") &&
+        !line.text.contains("loading NVIDIA"))
+      lines.push_back(line.text);
+  return lines;
+}
+
+constexpr std::array failed_init_lines = {KnownLine{"rminitadapter failed", "", ""},
+                                          KnownLine{"rm_init_adapter failed", "", ""},
+                                          KnownLine{"xid (", "", ""}, KnownLine{"gpu at pci", "", ""}};
+
 void rminit_failed(const Subject& s, Verdicts& out) {
-  report(s, out, gpu_severity(s),
-         {failed_init, "the driver could not start a GPU",
-          "dmesg | grep -B5 -A5 NVRM; usual causes are power, firmware settings of memory windows, the wrong "
-          "kernel module flavor and missing GSP firmware"});
+  if (!has_log(s, out)) return;
+  const auto failures = log_lines(s.facts, failed_init);
+  if (failures.empty()) return out.pass("no such line " + since(s));
+  const auto last =
+      std::ranges::find_if(std::views::reverse(*s.facts.kernel.log),
+                           [&](const facts::LogLine& line) { return line.text == failures.back(); });
+  const auto lines = lines_of_start(*s.facts.kernel.log, last->seconds);
+  // The first line of a start that fails says why; the others follow from it.
+  const auto known = known_line(lines, init_lines);
+  const std::string first = known ? known->line : lines.empty() ? failures.back() : lines.front();
+  const bool plain = !known && known_of(first, failed_init_lines) != nullptr;
+  out.fail(
+      gpu_severity(s),
+      known   ? "the driver could not start a GPU: " + known->says()
+      : plain ? "the driver could not start a GPU"
+              : "the driver could not start a GPU: " + first.substr(first.starts_with("NVRM: ") ? 6 : 0),
+      first == failures.back() ? last_of(failures) : fmt::format("{}; then: {}", first, failures.back()),
+      known ? std::string(known->known->remedy)
+            : "dmesg | grep -B5 -A5 NVRM; usual causes are power, firmware settings of memory windows, the "
+              "wrong kernel module flavor and missing GSP firmware");
 }
 
 constexpr std::array<std::string_view, 2> gsp = {"_kgspIsHeartbeatTimedOut", "rpcRecvPoll timedout"};

@@ -20,7 +20,7 @@ using spec::Engine;
 void absent(const Subject& s, Verdicts& out, const std::string& name) {
   const bool docker = s.cluster.runtime.engine == Engine::docker;
   const std::string seen = fmt::format("not in PATH: {}", docker ? "dockerd" : name);
-  const std::string by_hand = docker ? "apt-get install docker.io" : "apt-get install containerd";
+  const std::string by_hand = docker ? "@install-docker@" : "@install-containerd@";
   switch (supply_of(s, s.decisions.of(s.host.name).runtime)) {
     case spec::Supply::repositories:
       return out.fail(Severity::note, name + " is not installed yet", seen,

@@ -140,10 +140,19 @@ void limits(const Subject& s, Verdicts& out) {
   const auto limit = [&](Severity severity, const char* key, const char* says, const char* wanted) {
     out.fail(severity, says, fmt::format("containerd.service has {}={}", key, value(key)),
              fmt::format("systemctl edit containerd: [Service] {}={}, then: systemctl restart containerd",
-                         key, wanted));
+                         std::string_view(key) == "LimitNOFILESoft" ? "LimitNOFILE" : key, wanted));
   };
   if (!is_at_least(value("LimitNOFILE"), 65536))
     limit(Severity::note, "LimitNOFILE", "containers have a low limit on open files", "infinity");
+  // Programs start with the soft limit: systemd's default is 1024, with a hard limit of 524288.
+  const std::string soft = value("LimitNOFILESoft");
+  if (!soft.empty() && !is_at_least(soft, 8192))
+    limit(Severity::warning, "LimitNOFILESoft", "programs in containers may open few files at once",
+          "infinity");
+  else if (soft.empty() && value("LimitNOFILE") == "524288")
+    limit(Severity::note, "LimitNOFILE",
+          "containerd's unit sets no limit on open files: programs in containers start with systemd's, 1024",
+          "infinity");
   if (!is_at_least(value("TasksMax"), 16384))
     limit(Severity::note, "TasksMax", "containerd has a low limit on processes", "infinity");
   if (value("Delegate") == "no")
@@ -224,6 +233,15 @@ void crictl_config(const Subject& s, Verdicts& out) {
            fmt::format("crictl config --set runtime-endpoint=unix://{}", socket));
 }
 
+/// CRI-O reads the drop-ins of /etc/crio/crio.conf.d (crio.conf.d(5)). nvidia-ctk 1.18 and 1.19 write to
+/// /etc/crio/conf.d by default (nvidia-container-toolkit#1829), older ones change the file of --config.
+std::string configure_crio(const facts::Facts& facts) {
+  const auto version = Version::parse(facts.nvidia.ctk.value_or(""));
+  const bool drop_in = !version || *version >= Version{1, 18, -1};
+  return fmt::format("nvidia-ctk runtime configure --runtime=crio --{}=/etc/crio/crio.conf.d/99-nvidia.toml",
+                     drop_in ? "drop-in-config" : "config");
+}
+
 void crio_config(const Subject& s, Verdicts& out) {
   if (!uses(s, Engine::crio)) return out.not_applicable("the runtime is not CRI-O");
   if (!s.facts.runtime.crio) return out.skip("CRI-O is not installed");
@@ -241,11 +259,16 @@ void crio_config(const Subject& s, Verdicts& out) {
     out.fail(Severity::warning, "the old NVIDIA hook and CDI both give containers the driver",
              "/usr/share/containers/oci/hooks.d/oci-nvidia-hook.json",
              "rm /usr/share/containers/oci/hooks.d/oci-nvidia-hook.json && systemctl restart crio");
+  std::string unread;
+  for (const auto& [path, kind] : s.facts.software.paths)
+    if (path.starts_with("/etc/crio/conf.d/") && path.contains("nvidia")) unread = path;
   if (has_gpu(s.facts) && s.facts.nvidia.ctk && !has(config.runtimes, "nvidia") &&
       s.facts.nvidia.toolkit.cdi.empty() && !hook)
     out.fail(Severity::warning, "CRI-O cannot give containers a GPU",
-             "no runtime is called nvidia, and there is no CDI specification",
-             "nvidia-ctk runtime configure --runtime=crio && systemctl restart crio");
+             unread.empty() ? "no runtime is called nvidia, and there is no CDI specification"
+                            : unread + " is in a folder that CRI-O does not read",
+             configure_crio(s.facts) + " && systemctl restart crio" +
+                 (unread.empty() ? "" : fmt::format("; rm {}", unread)));
 }
 
 constexpr std::array runtime_settings_rows = std::to_array<Check>({

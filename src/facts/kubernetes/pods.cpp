@@ -116,6 +116,18 @@ bool ends_kubelet(std::string_view line) {
          std::ranges::any_of(endings, [&](std::string_view one) { return line.contains(one); });
 }
 
+/// A line of klog about the kubelet's progress.
+bool informs(std::string_view line) {
+  return line.size() > 1 && line[0] == 'I' && line[1] >= '0' && line[1] <= '9';
+}
+
+/// A line of systemd about the kubelet's unit.
+bool is_of_systemd(std::string_view line) {
+  constexpr std::array<std::string_view, 4> begins = {"kubelet.service: ", "Stopped kubelet",
+                                                      "Started kubelet", "Starting kubelet"};
+  return std::ranges::any_of(begins, [&](std::string_view one) { return line.starts_with(one); });
+}
+
 /// How the kubelet ended, if it is not running or restarts repeatedly: the last line before systemd's own. Of
 /// repeated messages the section has only the newest, and the journal may have systemd's line first: a line
 /// after systemd's counts if it ends a kubelet, or if it is the only one.
@@ -132,8 +144,8 @@ std::string fatal_line(const Sections& sections, const Kernel& kernel) {
       if (!last.empty()) ended = last;
       ended_since.clear();
       ++ends;
-    } else if (line.find("Error syncing pod") == std::string_view::npos &&
-               !line.starts_with("Stopped kubelet")) {
+    } else if (line.find("Error syncing pod") == std::string_view::npos && !is_of_systemd(line) &&
+               !informs(line)) {
       last = line;
       if (ends_kubelet(line)) ended_since = line;
     }
@@ -142,6 +154,10 @@ std::string fatal_line(const Sections& sections, const Kernel& kernel) {
     ended = ended_since;
   else if (ended.empty())
     ended = last;
+  // The line of systemd is better than none.
+  if (ended.empty() && ends > 0)
+    for (const std::string_view line : sections.lines("kubelet-errors"))
+      if (line.contains("Main process exited")) ended = line;
   const bool active = state("ActiveState") == "active";
   const double entered =
       static_cast<double>(base::to_int(state("ActiveEnterTimestampMonotonic")).value_or(0)) / 1e6;
