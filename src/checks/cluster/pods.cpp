@@ -66,8 +66,9 @@ std::optional<LastLine> last_words_of(const Whole& w, const facts::Pod& pod) {
 std::string short_why(const Whole& w, const facts::Pod& pod) {
   const auto words = last_words_of(w, pod);
   const std::string more = more_of(w, pod);
-  const std::string last =
-      words && (more.empty() || more.starts_with("BackOff")) ? words->says() : last_clause(more);
+  const bool quoted = words && ((words->known && !words->known->cause.empty()) || more.empty() ||
+                                more.starts_with("BackOff"));
+  const std::string last = quoted ? words->says() : last_clause(more);
   return trouble_of(pod) + (last.empty() ? "" : ": " + last);
 }
 
@@ -138,10 +139,17 @@ void pod_reasons(const Whole& w, Verdicts& out) {
   for (const facts::Pod& pod : *pods)
     if (pod.space != "kube-system" && !is_well(pod))
       by_reason[is_about_gpus(pod) ? "Pending because no GPU is free" : trouble_of(pod)].push_back(&pod);
-  for (const auto& [reason, those] : by_reason)
-    out.fail(Severity::warning,
-             fmt::format("{} {} {}", those.size(), those.size() == 1 ? "pod is" : "pods are", reason),
-             why_of(w, *those.front()), remedy_for(*those.front()));
+  for (const auto& [reason, those] : by_reason) {
+    const facts::Pod& first = *those.front();
+    const auto words = last_words_of(w, first);
+    const std::string trouble = trouble_of(first), why = short_why(w, first);
+    std::string says =
+        fmt::format("{} {} {}", those.size(), those.size() == 1 ? "pod is" : "pods are", reason);
+    if (!is_about_gpus(first) && why.size() > trouble.size() + 2)
+      says += ": " + why.substr(trouble.size() + 2);
+    out.fail(Severity::warning, says, why_of(w, first),
+             words && words->known ? words->remedy(remedy_for(first)) : remedy_for(first));
+  }
   failing_events(w, *pods, out);
 }
 

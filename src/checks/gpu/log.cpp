@@ -212,32 +212,41 @@ constexpr std::array init_lines = {
               "drain the node and power-cycle the machine; check seat, riser and power"},
 };
 
-/// The driver's lines of the failed start: those up to half a minute before its last attempt ended.
-std::vector<std::string> lines_of_start(const std::vector<facts::LogLine>& log, double ended) {
+/// The driver's lines before the attempt that failed last, at most four, of its last seconds.
+std::vector<std::string> lines_of_start(const std::vector<facts::LogLine>& log) {
+  const auto fails = [](const facts::LogLine& line) {
+    return std::ranges::any_of(failed_init, [&](std::string_view word) { return line.text.contains(word); });
+  };
+  auto end = log.size();
+  while (end > 0 && !fails(log[end - 1])) --end;
+  // The lines of one attempt follow each other.
+  auto begin = end;
+  while (begin > 0 && fails(log[begin - 1])) --begin;
   std::vector<std::string> lines;
-  for (const facts::LogLine& line : log)
-    if (line.seconds >= ended - 30 && line.seconds <= ended && line.text.contains("NVRM") &&
-        !line.text.contains("loading NVIDIA"))
-      lines.push_back(line.text);
+  for (std::size_t i = begin; i > 0 && lines.size() < 4; --i) {
+    const facts::LogLine& line = log[i - 1];
+    const double before = log[end - 1].seconds - line.seconds;
+    if (!line.text.contains("NVRM") || before > 5 || before < 0) break;
+    lines.insert(lines.begin(), line.text);
+  }
   return lines;
 }
 
-constexpr std::array failed_init_lines = {KnownLine{"rminitadapter failed", "", ""},
-                                          KnownLine{"rm_init_adapter failed", "", ""},
-                                          KnownLine{"xid (", "", ""}, KnownLine{"gpu at pci", "", ""}};
+constexpr std::array failed_init_lines = {
+    KnownLine{"rminitadapter failed", "", ""}, KnownLine{"rm_init_adapter failed", "", ""},
+    KnownLine{"xid (", "", ""}, KnownLine{"gpu at pci", "", ""}, KnownLine{"loading nvidia", "", ""}};
 
 void rminit_failed(const Subject& s, Verdicts& out) {
   if (!has_log(s, out)) return;
   const auto failures = log_lines(s.facts, failed_init);
   if (failures.empty()) return out.pass("no such line " + since(s));
-  const auto last =
-      std::ranges::find_if(std::views::reverse(*s.facts.kernel.log),
-                           [&](const facts::LogLine& line) { return line.text == failures.back(); });
-  const auto lines = lines_of_start(*s.facts.kernel.log, last->seconds);
+  const auto lines = lines_of_start(*s.facts.kernel.log);
   // The first line of a start that fails says why; the others follow from it.
   const auto known = known_line(lines, init_lines);
-  const std::string first = known ? known->line : lines.empty() ? failures.back() : lines.front();
-  const bool plain = !known && known_of(first, failed_init_lines) != nullptr;
+  const auto cause =
+      std::ranges::find_if(lines, [](const std::string& line) { return !known_of(line, failed_init_lines); });
+  const bool plain = !known && cause == lines.end();
+  const std::string first = known ? known->line : plain ? failures.back() : *cause;
   out.fail(
       gpu_severity(s),
       known   ? "the driver could not start a GPU: " + known->says()

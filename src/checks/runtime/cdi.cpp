@@ -37,6 +37,17 @@ void config_valid(const Subject& s, Verdicts& out) {
   if (is_on(*toolkit.config, {"nvidia-container-cli", "no-cgroups"}))
     out.fail(Severity::warning, "containers see GPUs but cannot open them", "no-cgroups = true",
              "nvidia-ctk config --in-place --set nvidia-container-cli.no-cgroups=false");
+  const base::Tree* by_variable =
+      toolkit.config->find("accept-nvidia-visible-devices-envvar-when-unprivileged");
+  if (by_variable && by_variable->as_bool() == false && s.cluster.gpu.stack == spec::GpuStack::native &&
+      s.cluster.gpu.allocator == spec::Allocator::device_plugin &&
+      s.cluster.gpu.strategy == spec::DeviceStrategy::runtime_class &&
+      !is_on(*toolkit.config, {"accept-nvidia-visible-devices-as-volume-mounts"}))
+    out.fail(Severity::warning, "the toolkit ignores the GPUs that the device plugin gives to pods",
+             "accept-nvidia-visible-devices-envvar-when-unprivileged = false",
+             "nvidia-ctk config --in-place --set "
+             "accept-nvidia-visible-devices-envvar-when-unprivileged=true, or let the plugin pass GPUs "
+             "otherwise: gpu: { strategy: cdi }");
   if (is_on(*toolkit.config, {"disable-require"}))
     out.fail(Severity::note, "images also start on drivers that are too old for them",
              "disable-require = true", "nvidia-ctk config --in-place --set disable-require=false");

@@ -181,7 +181,7 @@ std::string quoted_value(std::string_view line, std::string_view key) {
 }
 
 void read_pod_states(const Sections& sections, Facts& facts) {
-  if (!sections.find("pod-containers")) return;
+  if (!sections.find("pod-containers") && !sections.find("kubelet-errors")) return;
   PodStates& states = facts.kubernetes.pod_states.emplace();
   read_containers(sections, states);
   for (const std::string_view line : sections.lines("kubelet-errors")) {
