@@ -87,7 +87,7 @@ std::optional<LastLine> last_line(std::span<const std::string> log, std::span<co
   return best;
 }
 
-std::string LastLine::says() const {
+std::string LastLine::message() const {
   return known && !known->cause.empty() ? std::string(known->cause) : plain_line(line);
 }
 

@@ -20,7 +20,7 @@ struct LastLine {
   std::string line;                  ///< as the program wrote it
   const KnownLine* known = nullptr;  ///< nothing: gpuadm does not know it
   /// The cause, or the line without its prefix.
-  [[nodiscard]] std::string says() const;
+  [[nodiscard]] std::string message() const;
   /// "WHERE: LINE", and that gpuadm does not know it.
   [[nodiscard]] std::string evidence(std::string_view where) const;
   [[nodiscard]] std::string remedy(std::string_view otherwise) const;

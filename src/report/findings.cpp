@@ -17,7 +17,7 @@ namespace {
 
 /// A pass or a skipped check: one line.
 std::string closed(const Finding& finding, const Style& style) {
-  return fmt::format("  {:<8} {}\n", name_of(finding.verdict), says(finding, style));
+  return fmt::format("  {:<8} {}\n", name_of(finding.verdict), message(finding, style));
 }
 
 /// Checks that are unknown for the same reason: "unknown  nvidia-smi-xml could not be read: timed out
@@ -36,7 +36,7 @@ std::string unknown_group(std::span<const Finding* const> alike, const Style& st
 /// "GPU 3 (NVIDIA H200) is …": what it says of any GPU, and the GPU; empty of other findings.
 std::pair<std::string, std::string> of_gpu(const Finding& finding) {
   constexpr std::string_view begin = "GPU ";
-  const std::string text = finding.says;
+  const std::string text = finding.message;
   const std::size_t end = text.find_first_not_of("0123456789", begin.size());
   if (!text.starts_with(begin) || end == begin.size() || end == std::string::npos) return {};
   return {fmt::format("{} {} {}", finding.id, static_cast<int>(finding.severity), text.substr(end)),
@@ -60,8 +60,8 @@ std::vector<Chain> with_gpus_counted(const std::vector<Chain>& all, std::vector<
       std::vector<std::string> others;
       for (const Chain* other : same->second)
         if (other != &chain) others.push_back(of_gpu(*other->first).second);
-      one.says =
-          fmt::format("{} (and {} more: {})", one.says.text(), others.size(), base::join(others, ", "));
+      one.message =
+          fmt::format("{} (and {} more: {})", one.message.text(), others.size(), base::join(others, ", "));
       counted.push_back(std::move(one));
       shown.push_back({&counted.back(), {}});
     }
@@ -80,9 +80,9 @@ std::string body(std::span<const Finding* const> findings, const Style& style) {
       style.verbosity >= Verbosity::verbose ? chains(findings) : with_gpus_counted(chains(findings), counted);
   for (const Chain& chain : all_chains)
     if (chain.first->verdict == Verdict::unknown && chain.follow.empty())
-      unknown[chain.first->says].push_back(chain.first);
+      unknown[chain.first->message].push_back(chain.first);
   for (const Chain& chain : all_chains) {
-    const auto alike = unknown.find(chain.first->says);
+    const auto alike = unknown.find(chain.first->message);
     if (chain.first->verdict != Verdict::unknown || alike == unknown.end() || alike->second.size() < 2)
       text += one(*chain.first, chain.follow, style);
     else if (alike->second.front() == chain.first)

@@ -68,11 +68,12 @@ const std::vector<Log>& logs() {
   static const std::vector<Log> all = {
       {"the kubelet", "gpu-node",
        [](const std::string& line) {
-         return sections({{"pod-containers", one_runs},
-                          {"kubelet-state", "ActiveState=activating\nSubState=auto-restart\nResult=exit-code\n? 0"},
-                          {"kubelet-errors", "E1202 10:00:00.200000    3011 some.go:1] \"" + line +
-                                                 "\"\nkubelet.service: Main process exited, code=exited, "
-                                                 "status=1/FAILURE\n? 0"}});
+         return sections(
+             {{"pod-containers", one_runs},
+              {"kubelet-state", "ActiveState=activating\nSubState=auto-restart\nResult=exit-code\n? 0"},
+              {"kubelet-errors", "E1202 10:00:00.200000    3011 some.go:1] \"" + line +
+                                     "\"\nkubelet.service: Main process exited, code=exited, "
+                                     "status=1/FAILURE\n? 0"}});
        }},
       {"containerd", "gpu-node",
        [](const std::string& line) {
@@ -90,17 +91,21 @@ const std::vector<Log>& logs() {
       {"the fabric manager", "gpu-node",
        [](const std::string& line) {
          return sections({{"units+", failed("nvidia-fabricmanager.service")},
-                          {"fabricmanager-log", "[Nov 29 2026 10:00:00] [INFO] [tid 1] starting\n[Nov 29 2026 "
-                                                "10:00:01] [ERROR] [tid 1] " +
-                                                    line + "\n? 0"}});
+                          {"fabricmanager-log",
+                           "[Nov 29 2026 10:00:00] [INFO] [tid 1] starting\n[Nov 29 2026 "
+                           "10:00:01] [ERROR] [tid 1] " +
+                               line + "\n? 0"}});
        }},
       {"a static pod", "node",
        [](const std::string& line) {
-         return sections({{"pod-containers", "source crictl\nc1\tkube-system\tetcd-host1\tetcd\t5\texited\t1\tError\t"},
-                          {"container-log/kube-system/etcd-host1/etcd", "starting\n" + line}});
+         return sections(
+             {{"pod-containers", "source crictl\nc1\tkube-system\tetcd-host1\tetcd\t5\texited\t1\tError\t"},
+              {"container-log/kube-system/etcd-host1/etcd", "starting\n" + line}});
        }},
       {"the kernel", "gpu-node",
-       [](const std::string& line) { return sections({{"kernel-log+", "<3>[862000.5] zorblax 0000:01:00.0: " + line}}); }},
+       [](const std::string& line) {
+         return sections({{"kernel-log+", "<3>[862000.5] zorblax 0000:01:00.0: " + line}});
+       }},
       {"the start of the driver", "gpu-node",
        [](const std::string& line) {
          return sections({{"kernel-log+", "[862000.1] NVRM: " + line +
@@ -108,14 +113,17 @@ const std::vector<Log>& logs() {
                                               "(0x26:0x56:1474)"}});
        }},
       {"nvidia-smi", "gpu-node",
-       [](const std::string& line) { return sections({{"nvidia-smi", "GPU 0: NVIDIA H200 (UUID: GPU-0)\n" + line + "\n? 255"}}); }},
+       [](const std::string& line) {
+         return sections({{"nvidia-smi", "GPU 0: NVIDIA H200 (UUID: GPU-0)\n" + line + "\n? 255"}});
+       }},
   };
   return all;
 }
 
 bool is_quoted(const std::vector<Finding>& findings, const std::string& line) {
   return std::ranges::any_of(findings, [&](const Finding& finding) {
-    return finding.verdict == report::Verdict::fail && (finding.says.contains(line) || finding.evidence.contains(line));
+    return finding.verdict == report::Verdict::fail &&
+           (finding.message.contains(line) || finding.evidence.contains(line));
   });
 }
 
@@ -125,7 +133,8 @@ TEST_CASE("the last words of every log are quoted, though gpuadm does not know t
   for (const Log& log : logs())
     for (const std::string line : words) {
       const std::string probe = edit(recorded_probe(log.machine), log.edits(line));
-      CHECK_MESSAGE(is_quoted(judge(test, {{"one", probe}}, *data, ""), line), (std::string(log.name) + ": " + line));
+      CHECK_MESSAGE(is_quoted(judge(test, {{"one", probe}}, *data, ""), line),
+                    (std::string(log.name) + ": " + line));
     }
 }
 
@@ -135,17 +144,20 @@ TEST_CASE("the last words of pods are quoted in the cluster's findings") {
   const std::string row =
       "kube-system\tweaver-x1\tDaemonSet\tone\tRunning\t\t\tCrashLoopBackOff\t9\tError\t\t\t\t\tError\tFalse";
   const std::string plugin =
-      "kube-system\tnvidia-device-plugin-x1\tDaemonSet\tone\tRunning\t\t\tCrashLoopBackOff\t9\tError\t\t\t\t\tError\tFalse";
+      "kube-system\tnvidia-device-plugin-"
+      "x1\tDaemonSet\tone\tRunning\t\t\tCrashLoopBackOff\t9\tError\t\t\t\t\tError\tFalse";
   for (const std::string line : words) {
-    const Tree edits = sections({{"pods+", row + "\n" + plugin},
-                                 {"pod-log/kube-system/weaver-x1", "starting\n" + line + "\n? 0"},
-                                 {"device-plugin-log/nvidia-device-plugin-x1", "starting\nE1 " + line + "\n? 0"}});
+    const Tree edits =
+        sections({{"pods+", row + "\n" + plugin},
+                  {"pod-log/kube-system/weaver-x1", "starting\n" + line + "\n? 0"},
+                  {"device-plugin-log/nvidia-device-plugin-x1", "starting\nE1 " + line + "\n? 0"}});
     const std::string overview = edit(case_text(folder / "checks/base/cluster.txt"), edits);
     const auto findings = judge(test, {{"one", recorded_probe("gpu-node")}}, *data, overview);
     CHECK_MESSAGE(is_quoted(findings, line), line);
     CHECK_MESSAGE(std::ranges::any_of(findings,
                                       [&](const Finding& finding) {
-                                        return finding.id == "gk.device-plugin-logs" && finding.evidence.contains(line);
+                                        return finding.id == "gk.device-plugin-logs" &&
+                                               finding.evidence.contains(line);
                                       }),
                   line);
   }

@@ -17,7 +17,7 @@ enum class Health { well, ill, unknown };
 struct Part {
   std::string name;  ///< "kube-scheduler"
   Health health = Health::unknown;
-  std::string says;  ///< empty if it is healthy
+  std::string message;  ///< empty if it is healthy
 };
 
 struct NodeStatus {

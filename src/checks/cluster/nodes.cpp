@@ -38,7 +38,7 @@ constexpr std::array node_messages = {
 
 /// Why the kubelet of a node does not report, as far as its host shows it: cause, evidence and remedy.
 struct HostReason {
-  std::string says, evidence, remedy;
+  std::string message, evidence, remedy;
 };
 std::optional<HostReason> reason_on_host(const Whole& w, const facts::Node& node) {
   const facts::Facts* host = host_of(w, node.name);
@@ -54,7 +54,7 @@ std::optional<HostReason> reason_on_host(const Whole& w, const facts::Node& node
         fmt::format("on the host: hostnamectl set-hostname {}, then: systemctl restart kubelet", node.name)};
   if (const auto& states = host->kubernetes.pod_states; states && !states->kubelet_fatal.empty()) {
     const LastLine last{states->kubelet_fatal, known_of(states->kubelet_fatal, kubelet_lines())};
-    return HostReason{"its kubelet exits: " + last.says(), last.evidence("journal of kubelet.service"),
+    return HostReason{"its kubelet exits: " + last.message(), last.evidence("journal of kubelet.service"),
                       last.remedy("journalctl -u kubelet -n 50 on the node")};
   }
   if (const auto unit = host->software.units.find("kubelet.service");
@@ -67,7 +67,7 @@ std::optional<HostReason> reason_on_host(const Whole& w, const facts::Node& node
 void not_ready(const Whole& w, const facts::Node& node, const std::string& reason, Verdicts& out) {
   const KnownLine* known = known_of(node.message, node_messages);
   const auto on_host = reason_on_host(w, node);
-  const std::string why = on_host                ? on_host->says
+  const std::string why = on_host                ? on_host->message
                           : known                ? std::string(known->cause)
                           : node.message.empty() ? reason
                                                  : node.message;
@@ -157,7 +157,7 @@ void unique(const Whole& w, Verdicts& out) {
 
 /// Reports nodes that differ in a property: values with their nodes.
 void report_differences(const std::map<std::string, std::vector<std::string>>& nodes_by_value,
-                        Severity severity, const std::string& says, const std::string& remedy,
+                        Severity severity, const std::string& message, const std::string& remedy,
                         Verdicts& out) {
   if (nodes_by_value.size() < 2) {
     if (!nodes_by_value.empty()) out.pass(nodes_by_value.begin()->first);
@@ -166,7 +166,7 @@ void report_differences(const std::map<std::string, std::vector<std::string>>& n
   std::vector<std::string> parts;
   for (const auto& [value, nodes] : nodes_by_value)
     parts.push_back(fmt::format("{}: {}", value, some(nodes)));
-  out.fail(severity, says, base::join(parts, "; "), remedy);
+  out.fail(severity, message, base::join(parts, "; "), remedy);
 }
 
 using ByValue = std::map<std::string, std::vector<std::string>>;

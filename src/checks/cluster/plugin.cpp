@@ -37,7 +37,7 @@ void plugin_pods(const Whole& w, Verdicts& out) {
     return out.fail(Severity::blocker, "NVIDIA's device plugin is not installed: no pod can get a GPU",
                     "no such daemon set", "gpuadm init --phases gpu/device-plugin");
   }
-  const std::string where = worst->space + "/" + worst->name;
+  const std::string where = worst->ns + "/" + worst->name;
   if (desired == 0)
     return out.fail(Severity::blocker, "the device plugin has no matching node", where + ": 0 desired",
                     "compare its nodeSelector and tolerations with the labels and taints of the GPU nodes");
@@ -45,7 +45,7 @@ void plugin_pods(const Whole& w, Verdicts& out) {
     return out.fail(
         Severity::blocker, "the device plugin does not run on every node",
         fmt::format("{}: {} of {} ready", where, worst->ready, worst->desired),
-        fmt::format("kubectl -n {} get pods -o wide | grep {}, and read the log", worst->space, worst->name));
+        fmt::format("kubectl -n {} get pods -o wide | grep {}, and read the log", worst->ns, worst->name));
   out.pass(fmt::format("{} of {} ready", ready, desired));
 }
 
@@ -69,10 +69,10 @@ void judge_log(const facts::Pod& pod, bool is_ready, const std::vector<std::stri
   if (!line) return;
   out.fail(
       Severity::blocker,
-      line->known && !line->known->cause.empty() ? line->says()
-                                                 : "the device plugin does not run: " + line->says(),
+      line->known && !line->known->cause.empty() ? line->message()
+                                                 : "the device plugin does not run: " + line->message(),
       line->evidence(pod.name),
-      line->remedy(fmt::format("kubectl -n {} logs {}, and read the lines before it", pod.space, pod.name)));
+      line->remedy(fmt::format("kubectl -n {} logs {}, and read the lines before it", pod.ns, pod.name)));
 }
 
 /// Whether a plugin's pod is ready, as its conditions or its daemon set say.
@@ -80,8 +80,7 @@ bool is_ready(const Whole& w, const facts::Pod& pod) {
   if (!is_well(pod) || (!pod.ready.empty() && pod.ready != "True")) return false;
   if (!w.facts.daemon_sets) return true;
   return std::ranges::none_of(*w.facts.daemon_sets, [&](const facts::DaemonSet& set) {
-    return set.space == pod.space && pod.name.starts_with(set.name + "-") && set.desired > 0 &&
-           set.ready == 0;
+    return set.ns == pod.ns && pod.name.starts_with(set.name + "-") && set.desired > 0 && set.ready == 0;
   });
 }
 
@@ -145,7 +144,7 @@ void taints_tolerations(const Whole& w, Verdicts& out) {
             !tolerates(set, taint))
           out.fail(Severity::warning, set.name + " does not run on a GPU node because of a taint",
                    fmt::format("{} has {}={}:{}", node->name, taint.key, taint.value, taint.effect),
-                   fmt::format("add a toleration of {} to {}/{}", taint.key, set.space, set.name));
+                   fmt::format("add a toleration of {} to {}/{}", taint.key, set.ns, set.name));
   }
 }
 

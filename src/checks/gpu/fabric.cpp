@@ -108,7 +108,7 @@ void manager_running(const Subject& s, Verdicts& out) {
         "@install-fabric-manager@, of the driver's exact version");
   const auto words = last_words(s.facts, place->second);
   out.fail(gpu_severity(s),
-           words ? "the fabric manager does not run: " + words->says()
+           words ? "the fabric manager does not run: " + words->message()
                  : std::string("the fabric manager does not run: CUDA programs end with error 802"),
            fmt::format("{} is {}{}{}", unit, place->second.active, lacks,
                        words ? "; " + words->evidence("its log") : ""),
@@ -201,7 +201,7 @@ void health(const Subject& s, Verdicts& out) {
   judge(s, out, Severity::warning,
         {.readings = healths,
          .bad = is_unhealthy,
-         .says = "the fabric is unhealthy at {}",
+         .message = "the fabric is unhealthy at {}",
          .remedy = "check the fabric manager's log and the switches; drain the node and reset GPU {i}"});
 }
 

@@ -160,14 +160,14 @@ void sxid_fatal(const Subject& s, Verdicts& out) {
 /// Lines of the log with the same meaning.
 struct Signs {
   std::span<const std::string_view> words;
-  const char* says;
+  const char* message;
   const char* remedy;
 };
 
 void report(const Subject& s, Verdicts& out, Severity severity, const Signs& signs) {
   if (!has_log(s, out)) return;
   if (const auto lines = log_lines(s.facts, signs.words); !lines.empty())
-    out.fail(severity, signs.says, last_of(lines), signs.remedy);
+    out.fail(severity, signs.message, last_of(lines), signs.remedy);
   else
     out.pass("no such line " + since(s));
 }
@@ -175,7 +175,7 @@ void report(const Subject& s, Verdicts& out, Severity severity, const Signs& sig
 constexpr std::array<std::string_view, 1> lost = {"allen off the bus"};
 void fell_off_bus(const Subject& s, Verdicts& out) {
   if (s.facts.nvidia.smi_status == 15)
-    return out.fail(gpu_severity(s), "a GPU has fallen off the bus", s.facts.nvidia.smi_says,
+    return out.fail(gpu_severity(s), "a GPU has fallen off the bus", s.facts.nvidia.smi_message,
                     "drain the node and power-cycle the machine; replace the GPU if it happens again");
   report(s, out, gpu_severity(s),
          {lost, "a GPU has fallen off the bus",
@@ -249,7 +249,7 @@ void rminit_failed(const Subject& s, Verdicts& out) {
   const std::string first = known ? known->line : plain ? failures.back() : *cause;
   out.fail(
       gpu_severity(s),
-      known   ? "the driver could not start a GPU: " + known->says()
+      known   ? "the driver could not start a GPU: " + known->message()
       : plain ? "the driver could not start a GPU"
               : "the driver could not start a GPU: " + first.substr(first.starts_with("NVRM: ") ? 6 : 0),
       first == failures.back() ? last_of(failures) : fmt::format("{}; then: {}", first, failures.back()),

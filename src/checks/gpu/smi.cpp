@@ -19,7 +19,7 @@ using facts::Gpu;
 /// nvidia-smi's manual).
 struct Meaning {
   int status;
-  const char* says;
+  const char* message;
   const char* remedy;
 };
 constexpr std::array meanings = {
@@ -65,7 +65,7 @@ std::string slot_in(std::string_view text) {
 }
 
 /// The newest line of the driver in the kernel's log, as evidence.
-std::string driver_says(const Subject& s) {
+std::string driver_message(const Subject& s) {
   if (!s.facts.kernel.log) return {};
   for (const facts::LogLine& line : std::views::reverse(*s.facts.kernel.log))
     if (line.text.starts_with("NVRM: ") && !line.text.contains("loading NVIDIA") &&
@@ -86,20 +86,21 @@ void smi_runs(const Subject& s, Verdicts& out) {
   if (status == 137 || status == 143) status = 124;
   if (status != 0) {
     const auto row = std::ranges::find(meanings, status, &Meaning::status);
-    const KnownLine* known = known_of(s.facts.nvidia.smi_says, smi_lines);
-    const auto slot = known ? slot_in(s.facts.nvidia.smi_says) : std::string();
+    const KnownLine* known = known_of(s.facts.nvidia.smi_message, smi_lines);
+    const auto slot = known ? slot_in(s.facts.nvidia.smi_message) : std::string();
     if (known && std::ranges::find(smi_lines, known->part, &KnownLine::part) != smi_lines.end())
       return out.fail(gpu_severity(s), std::string(known->cause) + (slot.empty() ? "" : ": " + slot),
-                      fmt::format("exit status {}: {}{}", *s.facts.nvidia.smi_status, s.facts.nvidia.smi_says,
-                                  driver_says(s)),
+                      fmt::format("exit status {}: {}{}", *s.facts.nvidia.smi_status,
+                                  s.facts.nvidia.smi_message, driver_message(s)),
                       std::string(known->remedy));
     return out.fail(
         gpu_severity(s),
-        row != meanings.end()             ? row->says
-        : s.facts.nvidia.smi_says.empty() ? std::string("nvidia-smi fails")
-                                          : "nvidia-smi fails: " + s.facts.nvidia.smi_says,
+        row != meanings.end()                ? row->message
+        : s.facts.nvidia.smi_message.empty() ? std::string("nvidia-smi fails")
+                                             : "nvidia-smi fails: " + s.facts.nvidia.smi_message,
         fmt::format("exit status {}{}{}", *s.facts.nvidia.smi_status,
-                    s.facts.nvidia.smi_says.empty() ? "" : ": " + s.facts.nvidia.smi_says, driver_says(s)),
+                    s.facts.nvidia.smi_message.empty() ? "" : ": " + s.facts.nvidia.smi_message,
+                    driver_message(s)),
         row == meanings.end() ? "run nvidia-smi on the host, and check dmesg | grep NVRM" : row->remedy);
   }
   const auto driven = static_cast<std::size_t>(

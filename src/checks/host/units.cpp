@@ -41,7 +41,8 @@ void failed_units(const Subject& s, Verdicts& out) {
     if (log.empty() && s.facts.kubernetes.pod_states && severity_of(s, name) == Severity::blocker)
       log = s.facts.kubernetes.pod_states->runtime_log;
     const auto words = last_line(log, unit_lines());
-    out.fail(severity_of(s, name), words ? fmt::format("{} fails: {}", name, words->says()) : name + " fails",
+    out.fail(severity_of(s, name),
+             words ? fmt::format("{} fails: {}", name, words->message()) : name + " fails",
              words ? words->evidence("its journal") : fmt::format("it is {} ({})", unit.active, unit.sub),
              words ? words->remedy(fmt::format("journalctl -u {} -n 50, and read the lines before it", name))
                    : fmt::format("journalctl -u {} -n 50, then: systemctl restart {}", name, name));

@@ -20,7 +20,7 @@ std::optional<base::Version> judged_version(const Subject& s) {
 }
 
 void fail_all(const std::vector<LintProblem>& problems, Verdicts& out) {
-  for (const LintProblem& c : problems) out.fail(c.severity, c.says, c.evidence, c.remedy);
+  for (const LintProblem& c : problems) out.fail(c.severity, c.message, c.evidence, c.remedy);
 }
 
 std::map<std::string, bool> gates_of(const Subject& s) {
@@ -79,7 +79,7 @@ void service_active(const Subject& s, Verdicts& out) {
     const std::string state = "kubelet.service is " + unit->second.active + " (" + unit->second.sub + ")";
     return out.fail(
         Severity::blocker,
-        words ? "the kubelet does not run: " + words->says() : std::string("the kubelet does not run"),
+        words ? "the kubelet does not run: " + words->message() : std::string("the kubelet does not run"),
         words ? state + "; " + words->evidence("its journal") : state,
         words ? words->remedy("journalctl -u kubelet -n 50, and read the lines before it")
               : std::string("journalctl -u kubelet -n 30, then: systemctl restart kubelet"));

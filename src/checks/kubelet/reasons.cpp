@@ -61,7 +61,7 @@ void inotify_left(const Subject& s, const PodStates& states, Verdicts& out) {
 void kubelet_exits(const Subject&, const PodStates& states, Verdicts& out) {
   if (states.kubelet_fatal.empty()) return;
   const LastLine last{states.kubelet_fatal, known_of(states.kubelet_fatal, kubelet_lines())};
-  out.fail(Severity::blocker, "the kubelet exits: " + last.says(),
+  out.fail(Severity::blocker, "the kubelet exits: " + last.message(),
            last.evidence("journal of kubelet.service"),
            last.remedy("journalctl -u kubelet -n 50, and read the lines before it"));
 }
@@ -84,7 +84,7 @@ void kubelet_registers(const Subject& s, const PodStates& states, Verdicts& out)
         fmt::format("hostnamectl set-hostname {}, then: systemctl restart kubelet", certified));
   if (line.empty()) return;
   const LastLine last{line, known_of(line, kubelet_lines())};
-  out.fail(Severity::blocker, "the kubelet cannot register its node: " + last.says(),
+  out.fail(Severity::blocker, "the kubelet cannot register its node: " + last.message(),
            last.evidence("journal of kubelet.service"),
            last.remedy("journalctl -u kubelet -n 50; kubectl get nodes"));
 }
@@ -192,13 +192,13 @@ void containers_run(const Subject&, const PodStates& states, Verdicts& out) {
     if (etcd && is_static && &one != &broken.front()) continue;
     std::string evidence = fmt::format("{}, container {}", one.full(), one.name);
     if (one.attempt > 0) evidence += fmt::format(", {} restart{}", one.attempt, one.attempt == 1 ? "" : "s");
-    evidence += fmt::format("; its log: /var/log/pods/{}_{}_*/{}", one.space, one.pod, one.name);
+    evidence += fmt::format("; its log: /var/log/pods/{}_{}_*/{}", one.ns, one.pod, one.name);
     if (&one == &broken.front()) evidence += also;
     out.fail(
         severity_for(one.full()), how_it_ended(one), evidence,
         is_static
             ? fmt::format("correct /etc/kubernetes/manifests/{}.yaml, and what it was written from", one.name)
-            : fmt::format("kubectl -n {} logs --previous {} -c {}", one.space, one.pod, one.name));
+            : fmt::format("kubectl -n {} logs --previous {} -c {}", one.ns, one.pod, one.name));
   }
   bool other_driver = false;
   for (const PodError& error : current_errors(states)) {
@@ -224,7 +224,7 @@ void containers_run(const Subject&, const PodStates& states, Verdicts& out) {
             "{} cannot be {}: {}",
             error.container.empty() ? "the pod " + error.pod : "the container " + error.container,
             error.operation == "KillContainer" || error.operation == "KillPodSandbox" ? "stopped" : "started",
-            last.known && !last.known->cause.empty() ? last.says() : last_clause(error.message)),
+            last.known && !last.known->cause.empty() ? last.message() : last_clause(error.message)),
         error.pod + ": " + error.message,
         last.remedy("gpuadm explain pod " + error.pod + ", or: journalctl -u kubelet -n 50"));
   }

@@ -6,7 +6,7 @@ namespace commands {
 
 /// They explain why a GPU is not allocatable.
 base::Result<std::vector<report::Finding>> StatusJudge::gpu_findings(
-    const session::Recording& survey, const std::optional<facts::ClusterFacts>& view) {
+    const session::ClusterSurvey& survey, const std::optional<facts::ClusterFacts>& view) {
   facts::Census census;
   for (const auto& [host, facts] : survey.survey.census)
     if (facts && !(facts->nvidia.pci_gpus.empty() && facts->nvidia.gpus.empty())) census.emplace(host, facts);
@@ -19,7 +19,8 @@ base::Result<std::vector<report::Finding>> StatusJudge::gpu_findings(
   return findings;
 }
 
-base::Result<JudgedStatus> StatusJudge::judge(const session::Recording& survey, const std::string& asked) {
+base::Result<JudgedStatus> StatusJudge::judge(const session::ClusterSurvey& survey,
+                                              const std::string& asked) {
   JudgedStatus judged;
   if (survey.view) judged.view = TRY(facts::parse_cluster(*survey.view));
   judged.findings = TRY(gpu_findings(survey, judged.view));

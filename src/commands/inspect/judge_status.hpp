@@ -26,11 +26,12 @@ class StatusJudge {
   /// outlive this.
   StatusJudge(const assets::Store& assets, std::string rest) : assets_(assets), rest_(std::move(rest)) {}
   /// `asked`: the control-plane node that described the cluster; empty: none did.
-  [[nodiscard]] base::Result<JudgedStatus> judge(const session::Recording& survey, const std::string& asked);
+  [[nodiscard]] base::Result<JudgedStatus> judge(const session::ClusterSurvey& survey,
+                                                 const std::string& asked);
 
  private:
   [[nodiscard]] base::Result<std::vector<report::Finding>> gpu_findings(
-      const session::Recording& survey, const std::optional<facts::ClusterFacts>& view);
+      const session::ClusterSurvey& survey, const std::optional<facts::ClusterFacts>& view);
 
   const assets::Store& assets_;
   std::string rest_;

@@ -4,11 +4,10 @@
 #include "gpuadm/base/yaml.hpp"
 #include "gpuadm/cluster/status_show.hpp"
 #include "gpuadm/facts/control_plane.hpp"
-#include "gpuadm/session/cluster_view.hpp"
+#include "gpuadm/session/cluster.hpp"
 #include "gpuadm/session/connections.hpp"
 #include "gpuadm/session/findings.hpp"
-#include "gpuadm/session/status_survey.hpp"
-#include "gpuadm/session/typed.hpp"
+#include "gpuadm/session/recording.hpp"
 
 #include "commands/inspect/judge_status.hpp"
 #include "commands/shared_options.hpp"

@@ -1,7 +1,7 @@
 #include "gpuadm/base/files.hpp"
 #include "gpuadm/base/yaml.hpp"
-#include "gpuadm/session/admin_conf.hpp"
-#include "gpuadm/session/typed.hpp"
+#include "gpuadm/session/cluster.hpp"
+#include "gpuadm/session/connections.hpp"
 
 #include "commands/install/bring_up_stages.hpp"
 #include "commands/run_summary.hpp"

@@ -294,7 +294,7 @@ void read_smi(const Sections& sections, Facts& facts) {
     if (const auto began = base::to_real(times[0]), ended = base::to_real(times[1]); began && ended)
       facts.nvidia.smi_seconds = *ended - *began;
   if (*facts.nvidia.smi_status != 0) {
-    facts.nvidia.smi_says = last_line_of(*smi);
+    facts.nvidia.smi_message = last_line_of(*smi);
     return;
   }
   read_list(*smi, facts.nvidia);

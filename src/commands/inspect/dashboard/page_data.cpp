@@ -5,7 +5,7 @@
 #include "gpuadm/cluster/gpu_chain.hpp"
 #include "gpuadm/cluster/health_state.hpp"
 #include "gpuadm/cluster/status_show.hpp"
-#include "gpuadm/session/cluster_view.hpp"
+#include "gpuadm/session/cluster.hpp"
 #include "gpuadm/workload/state.hpp"
 
 #include <algorithm>
@@ -80,7 +80,7 @@ base::Result<> PageData::show(const session::GpuSamples& samples, session::Sampl
 base::Result<> PageData::judge() {
   const base::Instant begun = base::Clock::now();
   judged_ = readings_.version();
-  const session::Recording& survey = readings_.survey();
+  const session::ClusterSurvey& survey = readings_.survey();
   const JudgedStatus judged = TRY(judges_.judge(survey, readings_.asked()));
   const auto& census = survey.survey.census;
   const spec::Cluster cluster =
