@@ -149,10 +149,6 @@ void limits(const Subject& s, Verdicts& out) {
   if (!soft.empty() && !is_at_least(soft, 8192))
     limit(Severity::warning, "LimitNOFILESoft", "programs in containers may open few files at once",
           "infinity");
-  else if (soft.empty() && value("LimitNOFILE") == "524288")
-    limit(Severity::note, "LimitNOFILE",
-          "containerd's unit sets no limit on open files: programs in containers start with systemd's, 1024",
-          "infinity");
   if (!is_at_least(value("TasksMax"), 16384))
     limit(Severity::note, "TasksMax", "containerd has a low limit on processes", "infinity");
   if (value("Delegate") == "no")
