@@ -20,7 +20,7 @@ constexpr std::array words = {
     "mauve alert: the ledger is upside down",
     "subspace carrier lost",
     "widget 42 refused the handshake",
-    "error: nine of eleven beacons are dark",
+    "nine of eleven beacons are in error",
     "the moon base does not respond",
     "checksum of the almanac differs",
     "pendulum out of phase",

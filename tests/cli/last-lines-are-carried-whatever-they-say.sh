@@ -47,7 +47,7 @@ exits 0 sh program 20 'unknown flag' <log
 says 'unknown flag: --no-such'
 says 'trouble 999 failed'
 
-# Of repeated messages only the last is kept, and options of a usage text are no errors.
+# Of repeated messages only the last is kept, and options of a usage text do not count as errors.
 {
   for i in $(seq 30); do echo "E1129 10:00:$i.1   11 a.go:1] again"; done
   echo '  --error string   the error to invent'

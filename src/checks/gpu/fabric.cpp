@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <array>
 #include <optional>
-#include <set>
 
 namespace checks {
 
@@ -21,7 +20,7 @@ constexpr const char* unit = "nvidia-fabricmanager.service";
 /// What connects the GPUs of a host.
 enum class Fabric { none, nvswitch, nvlink5 };
 
-/// GPUs whose board has NVLink 5 switches, which are no PCI functions: B100, B200, B300. In GB200 and GB300
+/// GPUs whose board has NVLink 5 switches, which are not PCI functions: B100, B200, B300. In GB200 and GB300
 /// racks the switches are in other machines.
 std::size_t nvlink5_gpus(const Subject& s) {
   return static_cast<std::size_t>(
@@ -205,56 +204,6 @@ void health(const Subject& s, Verdicts& out) {
          .remedy = "check the fabric manager's log and the switches; drain the node and reset GPU {i}"});
 }
 
-bool is_zero(const std::string& uuid) {
-  return uuid.find_first_not_of("0-") == std::string::npos;
-}
-
-/// The partitions of a rack's NVLink with the GPUs that have joined the fabric (gpu.fabric.state reports the
-/// others); none if no NVLink connects to other machines.
-std::set<std::string> cliques(const facts::Facts& facts) {
-  std::set<std::string> found;
-  bool rack = false;
-  for (const Gpu& gpu : facts.nvidia.gpus) {
-    if (word(gpu, "fabric/state").value_or("Completed") != "Completed") continue;
-    const auto uuid = word(gpu, "fabric/clusterUuid").value_or("");
-    rack = rack || !is_zero(uuid);
-    found.insert(uuid + "." + word(gpu, "fabric/cliqueId").value_or(""));
-  }
-  return rack ? found : std::set<std::string>{};
-}
-
-void clique(const Subject& s, Verdicts& out) {
-  if (!lists_gpus(s, out)) return;
-  const auto seen = cliques(s.facts);
-  if (seen.empty()) return out.skip("no NVLink connects to other machines");
-  if (seen.size() > 1)
-    out.fail(Severity::warning, "GPUs of one machine are in different partitions of the rack's NVLink",
-             list({seen.begin(), seen.end()}), "correct the partition in the rack's NVLink manager (NMX)");
-  else
-    out.pass(*seen.begin());
-}
-
-void imex(const Subject& s, Verdicts& out) {
-  if (!lists_gpus(s, out)) return;
-  if (cliques(s.facts).empty()) return out.skip("no NVLink connects to other machines");
-  const auto place = s.facts.software.units.find("nvidia-imex.service");
-  if (place == s.facts.software.units.end() || place->second.active == "inactive")
-    return out.skip("the host has no IMEX service; NVIDIA's DRA driver runs its own");
-  if (s.cluster.gpu.allocator == spec::Allocator::dra)
-    return out.fail(Severity::warning, "the host's IMEX daemon conflicts with that of the DRA driver",
-                    "nvidia-imex.service is " + place->second.active,
-                    "systemctl disable --now nvidia-imex && systemctl mask nvidia-imex");
-  if (place->second.active == "failed")
-    return out.fail(Severity::warning, "the IMEX daemon has failed: machines cannot share memory",
-                    "nvidia-imex.service is failed",
-                    "journalctl -u nvidia-imex; correct /etc/nvidia-imex/nodes_config.cfg and restart it");
-  if (!s.facts.software.paths.contains("/dev/nvidia-caps-imex-channels/channel0"))
-    out.fail(Severity::warning, "the IMEX daemon runs, but has no channel for programs",
-             "no /dev/nvidia-caps-imex-channels/channel0",
-             "echo options nvidia NVreg_CreateImexChannel0=1 > /etc/modprobe.d/nvidia-imex.conf, and reload "
-             "the driver");
-}
-
 void nvlsm(const Subject& s, Verdicts& out) {
   if (fabric_of(s) != Fabric::nvlink5) return out.skip("the host has no NVLink 5 switches");
   const std::vector<std::string> wrong = missing_for_nvlink5(s);
@@ -314,11 +263,6 @@ constexpr std::array gpu_fabric_rows = std::to_array<Check>({
      "pci nvlink-managers nvidia-smi nvidia-smi-xml", preflight | node, state},
     {"gpu.fabric.health", "the fabric is healthy", "jobs of many GPUs run at the speed of its worst link",
      "pci nvlink-managers nvidia-smi nvidia-smi-xml", preflight | node, health},
-    {"gpu.fabric.clique", "the GPUs of a machine are in the same NVLink partition",
-     "jobs are placed by the partition", "pci nvlink-managers nvidia-smi nvidia-smi-xml", preflight | node,
-     clique},
-    {"gpu.fabric.imex-daemon", "memory can be shared between machines", "jobs over several machines need it",
-     "pci nvlink-managers nvidia-smi nvidia-smi-xml units paths", preflight | node, imex},
 });
 
 }  // namespace

@@ -196,13 +196,9 @@ constexpr std::array init_lines = {
               "the GPU needs the open kernel modules of the driver", "@install-driver@, then reboot"},
     KnownLine{"does not have the necessary power cables", "a GPU's power cables are not connected",
               "shut the machine down and connect them"},
-    KnownLine{"power cable", "a GPU's power cables are not connected",
-              "shut the machine down and connect them"},
     KnownLine{"i/o region assigned to your nvidia device is invalid",
               "the firmware of the machine gave a GPU no memory window",
               "enable Above 4G Decoding (large BARs) in the BIOS, or boot with pci=realloc"},
-    KnownLine{"api mismatch", "the driver's libraries and its kernel module have different versions",
-              "reboot, or reload the nvidia modules"},
     KnownLine{"already bound to", "another driver holds a GPU",
               "lspci -k -d 10de: shows it; blacklist it, then reboot"},
     KnownLine{"failed to copy vbios", "the driver cannot read a GPU's VBIOS",
@@ -212,7 +208,7 @@ constexpr std::array init_lines = {
               "drain the node and power-cycle the machine; check seat, riser and power"},
 };
 
-/// The driver's lines before the attempt that failed last, at most four, of its last seconds.
+/// The driver's lines before the attempt that failed last, at most four: the first one says why.
 std::vector<std::string> lines_of_start(const std::vector<facts::LogLine>& log) {
   const auto fails = [](const facts::LogLine& line) {
     return std::ranges::any_of(failed_init, [&](std::string_view word) { return line.text.contains(word); });
@@ -241,7 +237,6 @@ void rminit_failed(const Subject& s, Verdicts& out) {
   const auto failures = log_lines(s.facts, failed_init);
   if (failures.empty()) return out.pass("no such line " + since(s));
   const auto lines = lines_of_start(*s.facts.kernel.log);
-  // The first line of a start that fails says why; the others follow from it.
   const auto known = known_line(lines, init_lines);
   const auto cause =
       std::ranges::find_if(lines, [](const std::string& line) { return !known_of(line, failed_init_lines); });

@@ -65,6 +65,12 @@ void report_unread(const Subject& s, Verdicts& out, std::initializer_list<const 
         out.unknown(fmt::format("{}: {} is {}", name_of(gpu), path, *text));
 }
 
+std::string model_name(const Subject& s, const facts::PciGpu& gpu) {
+  const GpuModel* model = s.data.find_gpu(gpu.device_id, gpu.subsystem);
+  return model ? fmt::format("{} ({})", model->name, gpu.slot)
+               : fmt::format("10de:{} ({})", gpu.device_id, gpu.slot);
+}
+
 std::string name_of(const facts::Gpu& gpu) {
   return gpu.name.empty() ? fmt::format("GPU {}", gpu.index)
                           : fmt::format("GPU {} ({})", gpu.index, gpu.name);

@@ -29,6 +29,8 @@ namespace checks {
 [[nodiscard]] std::optional<double> number(const facts::Gpu& gpu, const std::string& path);
 /// Unknown for each GPU with one of these readings that is not a number: "Unknown Error".
 void report_unread(const Subject& subject, Verdicts& out, std::initializer_list<const char*> paths);
+/// "NVIDIA H200 (0000:00:06.0)"
+[[nodiscard]] std::string model_name(const Subject& subject, const facts::PciGpu& gpu);
 /// "GPU 3 (NVIDIA H200)"
 [[nodiscard]] std::string name_of(const facts::Gpu& gpu);
 

@@ -45,22 +45,23 @@ constexpr std::array meanings = {
 
 /// What nvidia-smi says when it fails, whatever its status.
 constexpr std::array smi_lines = {
+    KnownLine{"gpu is lost", "a GPU has fallen off the bus",
+              "dmesg | grep -E 'NVRM|Xid'; drain the node and power-cycle the machine; replace the GPU if it "
+              "happens again"},
     KnownLine{
         "unable to determine the device handle", "a GPU does not answer the driver",
         "dmesg | grep -E 'NVRM|Xid' shows why (a GPU that fell off the bus: Xid 79); drain the node and "
         "power-cycle the machine; reseat or replace the GPU if it happens again"},
-    KnownLine{"gpu is lost", "a GPU has fallen off the bus",
-              "dmesg | grep -E 'NVRM|Xid'; drain the node and power-cycle the machine; replace the GPU if it "
-              "happens again"},
 };
 
 /// "0000:DB:00.0" of "for GPU6: 0000:DB:00.0: Unknown Error"; empty if it names none.
 std::string slot_in(std::string_view text) {
-  for (const std::string_view word : base::words(text))
-    if (std::ranges::count(word.substr(0, 13), ':') >= 2 && word.contains('.'))
-      return std::string(word.substr(0, word.find_first_of(":.", 11) == std::string_view::npos
-                                            ? word.size()
-                                            : std::min(word.size(), word.find('.') + 2)));
+  for (std::string_view word : base::words(text)) {
+    if (word.starts_with("GPU")) word.remove_prefix(3);
+    const std::size_t dot = word.find('.');
+    if (dot != std::string_view::npos && std::ranges::count(word.substr(0, dot), ':') == 2)
+      return std::string(word.substr(0, dot + 2));
+  }
   return {};
 }
 

@@ -27,7 +27,7 @@ void shell_posix(const Subject& s, Verdicts& out) {
   if (s.facts.software.tools.empty()) return out.unknown("the probe listed no tools");
   if (!missing.empty())
     out.fail(Severity::blocker, "basic tools are missing: " + list(missing), "not in PATH: " + list(missing),
-             "install the packages that have them (Debian: coreutils, mawk, sed, grep)");
+             "install the packages that have them (coreutils, mawk or gawk, sed, grep)");
   if (!s.facts.noise.empty())
     out.fail(Severity::warning, "the login shell prints text before commands run", s.facts.noise,
              "print it for interactive shells only: in ~/.bashrc and /etc/profile.d, return early unless $- "

@@ -21,10 +21,8 @@ bool is_failing(const facts::Unit& unit) {
   return unit.active == "failed" || unit.sub == "auto-restart";
 }
 
-/// A runtime that the cluster uses stops every pod, a service of NVIDIA's some of them, others none.
-Severity severity_of(const Subject& s, const std::string& unit) {
-  if (unit == std::string(spec::row_of(s.cluster.runtime.engine).unit))
-    return s.stage == Stage::node ? Severity::blocker : Severity::warning;
+/// A service of NVIDIA's or another runtime stops some pods, others none.
+Severity severity_of(const std::string& unit) {
   for (const char* begin : {"nvidia-", "nvlsm", "gpuadm-", "containerd", "docker", "crio", "cri-docker"})
     if (unit.starts_with(begin)) return Severity::warning;
   return Severity::note;
@@ -33,16 +31,13 @@ Severity severity_of(const Subject& s, const std::string& unit) {
 void failed_units(const Subject& s, Verdicts& out) {
   if (s.facts.software.units.empty()) return out.skip("systemd lists no units");
   for (const auto& [name, unit] : s.facts.software.units) {
+    // rt.present judges the cluster's runtime.
     if (!is_failing(unit) || !name.ends_with(".service") ||
+        name == spec::row_of(s.cluster.runtime.engine).unit ||
         std::ranges::find(judged_elsewhere, name) != judged_elsewhere.end())
       continue;
-    std::vector<std::string> log = unit.log;
-    // Recordings of a node have the errors of its runtime.
-    if (log.empty() && s.facts.kubernetes.pod_states && severity_of(s, name) == Severity::blocker)
-      log = s.facts.kubernetes.pod_states->runtime_log;
-    const auto words = last_line(log, unit_lines());
-    out.fail(severity_of(s, name),
-             words ? fmt::format("{} fails: {}", name, words->message()) : name + " fails",
+    const auto words = last_line(unit.log, unit_lines());
+    out.fail(severity_of(name), words ? fmt::format("{} fails: {}", name, words->message()) : name + " fails",
              words ? words->evidence("its journal") : fmt::format("it is {} ({})", unit.active, unit.sub),
              words ? words->remedy(fmt::format("journalctl -u {} -n 50, and read the lines before it", name))
                    : fmt::format("journalctl -u {} -n 50, then: systemctl restart {}", name, name));

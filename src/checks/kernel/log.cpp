@@ -188,7 +188,7 @@ constexpr std::array log_rows = std::to_array<Check>({
      "the kernel kills processes when memory runs out", "kernel-log", node, search<oom>},
     {"kernel.dmesg.mce", "the hardware reports no errors", "hardware errors precede crashes", "kernel-log",
      node, search<machine_check>},
-    {"kernel.dmesg.conntrack-full", "the table of tracked connections has room",
+    {"kernel.dmesg.conntrack-full", "the table of tracked connections is not full",
      "new connections are dropped when it is full", "kernel-log", node, search<conntrack_full>},
     {"kernel.dmesg.overlayfs", "overlay file systems can be mounted", "containers do not start without them",
      "kernel-log", preflight | node, search<upperdir>},

@@ -1,6 +1,7 @@
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/facts/families.hpp"
 
+#include "checks/kubelet/distribution.hpp"
 #include "checks/queries.hpp"
 
 #include <fmt/format.h>
@@ -16,39 +17,6 @@ using base::Version;
 
 constexpr std::string_view reset =
     "back up what you need, then: kubeadm reset -f && rm -rf /etc/cni/net.d /var/lib/etcd";
-
-/// A distribution of Kubernetes that is no set of kubeadm's files: one name for the cluster on the host.
-struct Distribution {
-  std::string_view name, units, process, folder, removal;
-};
-constexpr std::array distributions = {
-    Distribution{"k3s", "k3s.service k3s-agent.service", "k3s", "/var/lib/rancher/k3s",
-                 "/usr/local/bin/k3s-uninstall.sh (on an agent: k3s-agent-uninstall.sh)"},
-    Distribution{"RKE2", "rke2-server.service rke2-agent.service", "rke2", "/var/lib/rancher/rke2",
-                 "/usr/local/bin/rke2-uninstall.sh"},
-    Distribution{"MicroK8s", "snap.microk8s.daemon-kubelite.service", "kubelite",
-                 "/var/snap/microk8s/current", "snap remove --purge microk8s"},
-    Distribution{"k0s", "k0scontroller.service k0sworker.service", "k0s", "/var/lib/k0s",
-                 "k0s stop && k0s reset, then reboot"},
-};
-
-struct Running {
-  const Distribution* distribution = nullptr;
-  std::string evidence;
-};
-
-/// The distribution that runs on the host, by its units, its listening processes, or what containerd it uses.
-Running distribution_of(const facts::Facts& facts) {
-  for (const Distribution& one : distributions) {
-    for (const std::string_view unit : base::split(one.units, ' '))
-      if (is_active(facts, std::string(unit))) return {&one, std::string(unit) + " is active"};
-    if (facts.network.listeners)
-      for (const facts::Listener& listener : *facts.network.listeners)
-        if (listener.process == one.process || listener.process.starts_with(std::string(one.process) + "-"))
-          return {&one, fmt::format("{} listens on port {}", listener.process, listener.port)};
-  }
-  return {};
-}
 
 void foreign_distribution(const Subject& s, const Running& running, Verdicts& out) {
   const Distribution& one = *running.distribution;
@@ -278,56 +246,11 @@ void versions_match(const Subject& s, Verdicts& out) {
   out.pass(evidence);
 }
 
-/// kubeadm's own gates: cmd/kubeadm/app/features/features.go. Before `since` and from `removed` on it does
-/// not know them, and stops; 0: always.
-struct KubeadmGate {
-  std::string_view name;
-  int since, removed;
-};
-constexpr std::array kubeadm_gates = {
-    KubeadmGate{"IPv6DualStack", 0, 25},
-    KubeadmGate{"PublicKeysECDSA", 19, 0},
-    KubeadmGate{"RootlessControlPlane", 22, 0},
-    KubeadmGate{"UnversionedKubeletConfigMap", 22, 26},
-    KubeadmGate{"EtcdLearnerMode", 27, 33},
-    KubeadmGate{"UpgradeAddonsBeforeControlPlane", 28, 31},
-    KubeadmGate{"WaitForAllControlPlaneComponents", 30, 0},
-    KubeadmGate{"ControlPlaneKubeletLocalMode", 31, 36},
-    KubeadmGate{"NodeLocalCRISocket", 32, 0},
-};
-
-void kubeadm_feature_gates(const Subject& s, Verdicts& out) {
-  const base::Tree* gates = s.cluster.patches.cluster_configuration.find("featureGates");
-  if (!gates || gates->entries().empty()) return out.pass("no feature gates of kubeadm are set");
-  if (!s.kubernetes) return out.unknown("the Kubernetes version is not known");
-  const std::string remedy = "remove it from patches.clusterConfiguration.featureGates in the cluster file";
-  for (const auto& [name, value] : gates->entries()) {
-    const auto gate = std::ranges::find(kubeadm_gates, name, &KubeadmGate::name);
-    if (gate == kubeadm_gates.end() && s.data.gates.contains(name))
-      out.fail(Severity::blocker, fmt::format("{} is a feature gate of Kubernetes and not of kubeadm", name),
-               "kubeadm stops with an unrecognized feature gate",
-               "move it to featureGates in the cluster file");
-    else if (gate == kubeadm_gates.end())
-      out.fail(Severity::warning, fmt::format("gpuadm knows no feature gate {} of kubeadm", name),
-               "kubeadm stops with an unrecognized feature gate", "kubeadm init --help lists them");
-    else if (kubernetes_before(s, gate->since))
-      out.fail(Severity::blocker,
-               fmt::format("kubeadm's feature gate {} needs Kubernetes 1.{}", name, gate->since),
-               "Kubernetes " + minor_text(s), remedy);
-    else if (gate->removed > 0 && kubernetes_from(s, gate->removed))
-      out.fail(Severity::blocker,
-               fmt::format("kubeadm's feature gate {} was removed in Kubernetes 1.{}", name, gate->removed),
-               "kubeadm stops with an unrecognized feature gate", remedy);
-  }
-}
-
 constexpr std::array kubeadm_rows = std::to_array<Check>({
     {"kubeadm.executables", "the programs that kubeadm needs are installed",
      "kubeadm, kubelet and kube-proxy call them", "tools", preflight, executables},
     {"kubeadm.versions-match", "kubeadm and the kubelet have compatible versions",
      "kubeadm refuses versions too far apart", "kubeadm kubelet kubectl", preflight, versions_match},
-    {"kubeadm.feature-gates", "kubeadm knows its feature gates", "it stops at an unknown one", "kubeadm",
-     preflight, kubeadm_feature_gates},
     {"kubeadm.ports-free", "the ports of Kubernetes are free", "kubeadm refuses ports that are in use",
      "listeners /proc/net/tcp /proc/net/tcp6 units", preflight, ports_free},
     {"kubeadm.foreign-cluster", "no cluster runs on this host that gpuadm did not create",
