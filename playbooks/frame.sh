@@ -78,6 +78,7 @@ last_lines() {
         if (!informs(kept[i])) least--
       }
     }
+    BEGIN { n = 0 }
     $0 !~ /^[[:space:]]*$/ {
       line = substr($0, 1, 2000)
       key = line

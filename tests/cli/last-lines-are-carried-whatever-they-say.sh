@@ -6,7 +6,7 @@
 "$GPUADM" assets show playbooks/frame.sh >frame.sh
 cat >program <<'END'
 . ./frame.sh
-last_lines "$1" "$2"
+last_lines "$1" "$2" <log
 END
 ends='kubelet.service: Main process exited, code=exited, status=1/FAILURE'
 number=0
@@ -19,7 +19,7 @@ while read -r words; do
     echo 'Started kubelet.service.'
     for i in 1 2 3 4 5 6 7 8 9; do echo "I1129 10:01:0$i.1   12 server.go:$i] other progress $i"; done
   } >log
-  exits 0 sh program 12 'unknown flag' <log
+  exits 0 sh program 12 'unknown flag'
   says "$words"
   says "$ends"
 done <<'END'
@@ -42,7 +42,7 @@ END
   echo 'E1129 10:00:00.1   11 a.go:1] unknown flag: --no-such'
   for i in $(seq 501 999); do echo "E1129 10:00:00.1   11 a.go:1] trouble $i failed"; done
 } >log
-exits 0 sh program 20 'unknown flag' <log
+exits 0 sh program 20 'unknown flag'
 [ "$(wc -l <out)" = 20 ] || fail "$(wc -l <out) lines"
 says 'unknown flag: --no-such'
 says 'trouble 999 failed'
@@ -53,5 +53,5 @@ says 'trouble 999 failed'
   echo '  --error string   the error to invent'
   for i in $(seq 10); do echo "plain line $i"; done
 } >log
-exits 0 sh program 20 '' <log
+exits 0 sh program 20 ''
 [ "$(grep -c again out)" = 1 ] || fail "repeated lines: $(cat out)"
