@@ -79,9 +79,22 @@ plugin_log() {
   limit 15 kubectl --kubeconfig "$config" --request-timeout=10s get pods -A \
     -o jsonpath='{range .items[*]}{.metadata.namespace}{" "}{.metadata.name}{"\n"}{end}' 2>/dev/null |
     grep nvidia-device-plugin | head -n 8 |
-    while read -r namespace pod; do
-      quiet "device-plugin-log/$pod" 15 kubectl --kubeconfig "$config" --request-timeout=10s -n "$namespace" logs "$pod" \
+    while read -r pod_namespace pod; do
+      quiet "device-plugin-log/$pod" 15 kubectl --kubeconfig "$config" --request-timeout=10s -n "$pod_namespace" logs "$pod" \
         --tail=40 --all-containers </dev/null
+    done
+}
+
+# The last lines of the pods of Kubernetes and of NVIDIA that are not ready, of at most eight: of the previous container if it failed.
+broken_pod_logs() {
+  limit 15 kubectl --kubeconfig "$config" --request-timeout=10s get pods -A \
+    -o jsonpath='{range .items[*]}{.metadata.namespace}{" "}{.metadata.name}{" "}{.status.phase}{" "}{.status.conditions[?(@.type=="Ready")].status}{"\n"}{end}' 2>/dev/null |
+    awk '$3 != "Succeeded" && $3 != "Pending" && $4 != "True" && $2 !~ /nvidia-device-plugin/ &&
+      ($1 ~ /^kube-(system|flannel)$|nvidia|gpu/ || $2 ~ /nvidia|dcgm|mps-control/) && n++ < 8 { print $1, $2 }' |
+    while read -r pod_namespace pod; do
+      text=$(limit 15 kubectl --kubeconfig "$config" --request-timeout=10s -n "$pod_namespace" logs "$pod" --tail=200 --all-containers </dev/null 2>/dev/null)
+      status=$?
+      frame "pod-log/$pod_namespace/$pod" "$(printf '%s\n' "$text" | last_lines 20 '')" "$status"
     done
 }
 
@@ -167,6 +180,7 @@ the_rest() {
   kept deprecated-apis '^apiserver_requested_deprecated_apis' \
     15 kubectl --kubeconfig "$config" --request-timeout=10s get --raw /metrics
   plugin_log
+  broken_pod_logs
 }
 
 # What is asked after the nodes.

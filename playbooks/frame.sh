@@ -61,6 +61,50 @@ line() {
   printf '| %s\n' "$*"
 }
 
+# Words of a line that reports an error, of any program.
+ERRORS='^[EFW][0-9]|[Ee]rror|ERR|[Ff]ail|FAIL|[Ff]atal|FATAL|[Pp]anic|[Dd]en[iy]|DENIED|[Rr]efus|[Rr]eject|[Uu]nable|[Cc]annot|[Cc](an|ould).t |[Nn]ot (found|support|permit|allow|enough)|[Nn]o such|[Ii]nvalid|[Tt]im(ed|e) ?out|TIMEOUT|WARN|[Ww]arning|[Ee]xceed|[Ee]xhaust|[Uu]nknown|[Mm]issing|[Ee]xpired|[Mm]ismatch|[Uu]nexpected|[Cc]orrupt|[Aa]bort|[Kk]illed|[Cc]onflict|too (many|old|new|long|large)|already|[Oo]ut of'
+
+# last_lines MOST KNOWN: of a log from stdin, at most MOST lines in their order. A pattern ranks lines and drops none: first the last lines
+# before the end of the program, which systemd reports, and of the log; then those that match KNOWN; then other errors (ERRORS). The
+# newest come first; of repeated messages only the last is kept.
+last_lines() {
+  awk -v most="$1" -v known="$2" -v errors="$ERRORS" '
+    function informs(s) { return s ~ /^[ID][0-9][0-9]|level=(info|debug)|"level":"(info|debug)"|[[](INFO|DEBUG)[]]|^[[:space:]]+-/ }
+    function ends(s) { return s ~ /Main process exited|^Stopped / }
+    function window(from, least, last,    i) {
+      for (i = from; i >= 0 && (least > 0 || last > 0); i--) {
+        if (kept[i] == "" || ends(kept[i])) continue
+        if (last-- > 0 || (least > 0 && !informs(kept[i]))) rank[i] = 1
+        if (!informs(kept[i])) least--
+      }
+    }
+    BEGIN { n = 0 }
+    $0 !~ /^[[:space:]]*$/ {
+      line = substr($0, 1, 2000)
+      key = line
+      sub(/^[A-Z][0-9]+ [0-9:.]+ +[0-9]+ /, "", key)
+      gsub(/time="[^"]*"/, "", key)
+      if (key in at) kept[at[key]] = ""
+      at[key] = n
+      kept[n++] = line
+    }
+    END {
+      for (end = n - 1; end >= 0 && !ends(kept[end]); end--);
+      if (end >= 0) window(end - 1, 8, 3)
+      window(n - 1, 8, 3)
+      for (i = 0; i < n; i++) {
+        if (kept[i] == "") continue
+        if (ends(kept[i])) rank[i] = 1
+        else if (!(i in rank) && known != "" && kept[i] ~ known) rank[i] = 2
+        else if (!(i in rank) && !informs(kept[i]) && kept[i] ~ errors) rank[i] = 3
+      }
+      for (class = 1; class <= 3; class++)
+        for (i = n - 1; i >= 0 && most > 0; i--)
+          if (rank[i] == class) { show[i] = 1; most-- }
+      for (i = 0; i < n; i++) if (i in show) print kept[i]
+    }'
+}
+
 # framed NAME OPTION…: a section with a program's output from stdin; the last line is its status. The options set FRAME's awk
 # variables: keep (a regex of the lines to keep), skip and until (the first and last line of a range to omit), max, long.
 framed() {

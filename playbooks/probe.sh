@@ -96,7 +96,7 @@ listing_of() {
 
 # --- Files -----------------------------------------------------------------------------------------
 
-MODULES='overlay|br_netfilter|bridge|nf_conntrack|nf_tables|ip_tables|vxlan|geneve|ip_vs|ip_vs_rr|ip_vs_wrr|ip_vs_sh|xt_comment|xt_conntrack|xt_mark|xt_MASQUERADE|zram|nvidia|nvidia-uvm|nvidia-modeset|nvidia-drm|nvidia-peermem|nvidia-fs|gdrdrv|ib_core|ib_uverbs|ib_umad|mlx5_core|dm-thin-pool|nouveau|nova_core'
+MODULES='overlay|br_netfilter|bridge|nf_conntrack|nf_tables|ip_tables|vxlan|geneve|ip_vs|ip_vs_rr|ip_vs_wrr|ip_vs_sh|xt_comment|xt_conntrack|xt_mark|xt_MASQUERADE|zram|nvidia|nvidia-uvm|nvidia-modeset|nvidia-drm|nvidia-peermem|nvidia-fs|gdrdrv|ib_core|ib_uverbs|ib_umad|mlx5_core|dm-thin-pool|nouveau|nova_core|nova_drm|nvidiafb|xt_addrtype|xt_multiport|xt_statistic|xt_nat|xt_set|ip_set|nft_chain_nat|nft_compat|nft_ct|nft_masq|nft_numgen|nft_fib|zfs'
 CONFIG='NAMESPACES|NET_NS|PID_NS|IPC_NS|UTS_NS|CGROUPS|CGROUP_BPF|CGROUP_PIDS|CGROUP_SCHED|CGROUP_HUGETLB|CPUSETS|MEMCG|INET|EXT4_FS|PROC_FS|NETFILTER_XT_TARGET_REDIRECT|NETFILTER_XT_MATCH_COMMENT|FAIR_GROUP_SCHED|OVERLAY_FS|CFS_BANDWIDTH|SECCOMP|SECCOMP_FILTER|BRIDGE_NETFILTER|VXLAN|NF_CONNTRACK|MODULES'
 MOUNTS='^[^ ]+ (/|/boot|/tmp|/run|/opt(/cni(/bin)?)?|/usr|/usr/local/nvidia|/var|/var/lib|/var/lib/(kubelet|containerd|docker|etcd)|/srv/gpuadm/[^/ ]+|/sys/fs/cgroup(/[^/ ]*)?) |^(/dev/|[^ ]+:)[^ ]* /[^/ ]+(/[^/ ]+)?(/[^/ ]+)? '
 
@@ -133,8 +133,12 @@ files() {
   for file in /etc/systemd/system/containerd.service.d/*.conf /etc/systemd/system/docker.service.d/*.conf; do
     [ -e "$file" ] && set -- "$@" '~[pP][rR][oO][xX][yY]' "$file"
   done
+  # JSON may be one line: all of it is read then.
   for file in /etc/cdi/*.yaml /run/cdi/*.yaml; do
-    [ -f "$file" ] && set -- "$@" '~^kind:|^ *-? *name: |hostPath: .*/lib(cuda|nvidia-ml)[.]so[.][0-9]' "$file"
+    [ -f "$file" ] && set -- "$@" '~^kind:|^cdiVersion:|^ *-? *name: |hostPath: .*/lib(cuda|nvidia-ml)[.]so[.][0-9]|hookName: |^ *-? *path: /.*(nvidia|hook)' "$file"
+  done
+  for file in /etc/cdi/*.json /run/cdi/*.json; do
+    [ -f "$file" ] && set -- "$@" '~.' "$file"
   done
   set -- "$@" '~.' /proc/cmdline '~' /proc/loadavg /proc/buddyinfo /proc/swaps /proc/modules /proc/cgroups \
     /sys/fs/cgroup/cgroup.controllers \
@@ -162,7 +166,7 @@ files() {
   for file in /etc/ld.so.conf.d/*.conf; do
     case $file in *cuda* | *nvidia*) set -- "$@" '~^ *[/]' "$file" '~' ;; esac
   done
-  for driver in nvidia nouveau; do
+  for driver in nvidia nouveau nova blacklist; do
     for file in /etc/modprobe.d/*"$driver"*.conf /usr/lib/modprobe.d/*"$driver"*.conf; do
       [ -f "$file" ] && set -- "$@" '~^(blacklist|options|install)' "$file" '~'
     done
@@ -182,7 +186,7 @@ files() {
     /sys/devices/system/clocksource/clocksource0/current_clocksource \
     /sys/devices/system/cpu/cpufreq/policy0/scaling_governor \
     /sys/devices/system/edac/mc/mc*/[cu]e_count /sys/kernel/mm/hugepages/hugepages-*/nr_hugepages \
-    /sys/module/mlx5_core/version /sys/module/nvidia_fs/version \
+    /sys/module/mlx5_core/version /sys/module/nvidia_fs/version /sys/module/zfs/version \
     /sys/class/nvme/nvme*/state /sys/block/dm-*/dm/name /sys/block/md*/md/degraded /sys/block/md*/md/array_state
   for disk in /sys/block/*; do
     case ${disk##*/} in loop* | ram* | zram* | sr* | nbd* | rbd* | '*') ;;
@@ -192,7 +196,7 @@ files() {
   limit 10 awk "$FILES" "$@" '='
 }
 
-LOG='NVRM|nvidia|SXid|AER: |PCIe Bus Error|BAR [0-9].*(no space|failed|can.t assign|: assigned)|Out of memory|invoked oom|oom-kill|blocked for more than|soft lockup|hard LOCKUP|rcu.*stall|segfault.*lib(nccl|cuda|nvidia)|I/O error|EXT4-fs error|XFS .*error|Hardware Error|EDAC|NETDEV WATCHDOG|unregister_netdevice: waiting|nvme.*(timeout, |removing after)|md.raid.*failure|emounting filesystem read-only|XFS .*orruption|mlx5.*(power|emperature)'
+LOG='NVRM|nvidia|SXid|AER: |PCIe Bus Error|BAR [0-9].*(no space|failed|can.t assign|: assigned)|Out of memory|invoked oom|oom-kill|blocked for more than|soft lockup|hard LOCKUP|rcu.*stall|segfault.*lib(nccl|cuda|nvidia)|I/O error|EXT4-fs error|XFS .*error|Hardware Error|EDAC|NETDEV WATCHDOG|unregister_netdevice: waiting|nvme.*(timeout, |removing after)|md.raid.*failure|emounting filesystem read-only|XFS .*orruption|mlx5.*(power|emperature)|is rejected|Key was rejected|trusted key|[Ll]ockdown: |apparmor=.DENIED|overlayfs: |nf_conntrack: |IPVS: .*(full|rror)|ENOSPC|[Uu]nknown symbol|disagrees about version|version magic|xec format error|firmware load'
 
 kernel_config() {
   [ -r "/boot/config-$release" ] && return
@@ -232,6 +236,9 @@ paths() {
     /etc/cdi /run/cdi /etc/cdi/nvidia.yaml /run/cdi/nvidia.yaml /etc/nvidia-container-runtime/config.toml /dev/nvidia* \
     /dev/nvidia-caps-imex-channels/channel0 /lib/firmware/nvidia/*/gsp_*.bin /etc/apt/preferences.d/*nvidia* \
     /var/lib/dkms/nvidia*/* /var/lib/dkms/nvidia*/*/"$release" /opt/nvidia/nvlsm \
+    /usr/local/nvidia/toolkit /usr/local/nvidia/toolkit/nvidia-container-runtime /usr/lib/wsl/lib/libcuda.so.1 /usr/lib/wsl/lib/nvidia-smi \
+    /run/nvidia/mps /etc/crio/conf.d/*.toml /etc/crio/conf.d/*.conf /run/k3s/containerd/containerd.sock /var/lib/rancher/k3s /var/lib/rancher/rke2 \
+    /var/lib/k0s /var/snap/microk8s/current /var/snap/docker/current /usr/bin/nvidia-cdi-hook /usr/bin/nvidia-ctk \
     /dev/infiniband/* /dev/gdrdrv /run/mellanox/drivers/.driver-ready /sys/class/iommu/*
   section tools
   # One process for each would cost more than the rest of this function.
@@ -500,14 +507,33 @@ units() {
     zramswap.service multipathd.service iscsid.service systemd-networkd.service nvidia-persistenced.service \
     nvidia-fabricmanager.service \
     nvlsm.service nvidia-imex.service nvidia-dcgm.service \
-    nvidia-cdi-refresh.service nvidia-cdi-refresh.path nvidia-docker.service gpuadm-health.timer '*.swap'
+    nvidia-cdi-refresh.service nvidia-cdi-refresh.path nvidia-docker.service gpuadm-health.timer nvidia-gridd.service \
+    nvidia-mps.service k3s.service k3s-agent.service rke2-server.service rke2-agent.service k0scontroller.service k0sworker.service \
+    snap.microk8s.daemon-kubelite.service '*.swap' | with_logs_of_failed
+}
+
+# The section units from stdin, and the last lines of the journal of each unit that failed or is restarted, of at most six.
+with_logs_of_failed() {
+  listed=$(cat)
+  printf '%s\n' "$listed"
+  has journalctl || return 0
+  printf '%s\n' "$listed" | awk '
+    /^[|] Id=/ { id = substr($0, 6) }
+    (/^[|] ActiveState=failed$/ || /^[|] SubState=auto-restart$/) && id ~ /^[A-Za-z0-9@._:-]+[.]service$/ && !(id in seen) && n++ < 6 {
+      seen[id] = 1
+      print id
+    }' | while IFS= read -r unit; do
+    journal=$(limit 5 journalctl -u "$unit" -b -n 400 -o cat -q --no-pager 2>/dev/null)
+    status=$?
+    frame "unit-log/$unit" "$(printf '%s\n' "$journal" | last_lines 20 '')" "$status"
+  done
 }
 
 # units_named UNIT…: one call for all units; units that do not exist are omitted.
 units_named() {
   {
     limit 5 systemctl show --no-pager -p Id,LoadState,ActiveState,SubState,UnitFileState,NRestarts,ActiveEnterTimestampMonotonic,Environment \
-      -p LimitNOFILE,LimitMEMLOCK,TasksMax,Delegate,ExecStart "$@" 2>/dev/null
+      -p LimitNOFILE,LimitNOFILESoft,LimitMEMLOCK,TasksMax,Delegate,ExecStart "$@" 2>/dev/null
     printf '\n%s\n' "$?"
   } | awk 'BEGIN { RS = "" }
     !/LoadState=not-found/ {
@@ -936,20 +962,55 @@ runtime() {
   has nvidia-ctk && quiet nvidia-ctk 5 nvidia-ctk --version
 }
 
-# Of the kernel log the first line, which shows how far back it goes, and the newest relevant lines.
+# The drivers of PCI devices, as words of a regex: of GPUs, network cards and disks.
+drivers_in_use() {
+  for driver in /sys/bus/pci/drivers/*/0000:*; do
+    [ -e "$driver" ] || continue
+    driver=${driver%/*}
+    driver=${driver##*/}
+    case $driver in *[!A-Za-z0-9_-]* | pcieport | shpchp) ;; *) printf '%s\n' "$driver" ;; esac
+  done | sort -u | awk 'NR <= 64 { printf "|%s", $0 }'
+}
+
+# The kernel log with the priority of each line, as "<3>", if dmesg or journalctl gives it.
+kernel_lines() {
+  limit 5 dmesg -r 2>/dev/null && return
+  limit 5 dmesg 2>/dev/null && return
+  has journalctl && limit 10 journalctl -k -b --no-pager -o short-monotonic 2>/dev/null
+}
+
+# Of the kernel log the first line, which shows how far back it goes, the newest 300 lines that match LOG or have priority err or above,
+# and the newest 60 others that name a driver in use. Lines of priority err and above begin with it: "<3>".
 kernel_log() {
   {
-    limit 5 dmesg 2>/dev/null || { has journalctl && limit 10 journalctl -k -b --no-pager -o short-monotonic 2>/dev/null; }
+    kernel_lines
     printf '\n%s\n' "$?"
-  } | awk -v re="$LOG" '
-    NR > 2 { if (NR == 3 || (held ~ re && held !~ /ommand line: /)) kept[n++ % 300] = substr(held, 1, 400) }
-    NR == 3 { first = held }
+  } | awk -v re="$LOG" -v drivers="^[^a-zA-Z]*(nvidia$(drivers_in_use))[ :]" '
+    function take(text,    priority) {
+      priority = 7
+      if (match(text, /^<[0-9]+>/)) {
+        priority = substr(text, 2, RLENGTH - 2) % 8
+        if (priority > 3) text = substr(text, RLENGTH + 1)
+        else text = "<" priority substr(text, RLENGTH)
+      }
+      text = substr(text, 1, 400)
+      if (first == "") first = text
+      else if (text ~ /ommand line: /) return
+      else if (priority <= 3 || text ~ re) keep(1, 300, text)
+      else if (text ~ drivers) keep(2, 60, text)
+    }
+    function keep(class, most, text) {
+      if (++count[class] > most) delete kept[place[class, count[class] % most]]
+      place[class, count[class] % most] = NR
+      kept[NR] = text
+    }
+    NR > 2 { take(held) }
     { held = last; last = $0 }
     END {
       if (NR < 3 || last != "0") exit
       print "=== kernel-log"
-      print "| " substr(first, 1, 400)
-      for (i = n > 300 ? n - 300 : 1; i < n; i++) print "| " kept[i % 300]
+      print "| " first
+      for (i = 1; i <= NR; i++) if (i in kept) print "| " kept[i]
       print "? 0"
     }'
 }
@@ -968,9 +1029,8 @@ fabric() {
   # Other users than root may write to /var/log, so a symbolic link is not followed.
   [ -r /var/log/fabricmanager.log ] && [ ! -L /var/log/fabricmanager.log ] || return
   {
-    limit 3 tail -c 200000 /var/log/fabricmanager.log 2>/dev/null | awk '
-      tolower($0) ~ /fatal|error|nothing_to_do|success/ { kept[n++ % 60] = substr($0, 1, 400) }
-      END { for (i = n > 60 ? n - 60 : 0; i < n; i++) print kept[i % 60] }'
+    limit 3 tail -c 200000 /var/log/fabricmanager.log 2>/dev/null |
+      last_lines 60 '[Ff][Aa][Tt][Aa][Ll]|[Ee][Rr][Rr][Oo][Rr]|NOTHING_TO_DO|[Ss]uccess'
     printf '\n0\n'
   } | framed fabricmanager-log
 }
@@ -1015,6 +1075,7 @@ driver_roots() {
   done
 }
 
+# shellcheck disable=SC2086 # smi: one of the words of list_gpus
 gpu() {
   kernel_log
   dkms_tools
@@ -1051,11 +1112,11 @@ gpu() {
   line "$began $ended"
   [ "$status" = 0 ] || return 0
   {
-    limit 20 "$smi" -q -x 2>/dev/null
+    limit 20 $smi -q -x 2>/dev/null
     printf '\n%s\n' "$?"
   } | framed nvidia-smi-xml -v max=1048576 -v skip='<supported_clocks>' -v until='</supported_clocks>'
   # If all links of a GPU are down, it prints that instead of the links, and not always on stdout.
-  links=$(limit 20 "$smi" nvlink -s 2>&1)
+  links=$(limit 20 $smi nvlink -s 2>&1)
   frame nvidia-smi-nvlink "$links" "$?"
   [ "${purpose:-}" = fast ] || gpu_rest "$links"
 }
@@ -1066,29 +1127,42 @@ list_gpus() {
   for program in nvidia-smi /usr/local/nvidia/bin/nvidia-smi /opt/nvidia/bin/nvidia-smi /usr/lib/wsl/lib/nvidia-smi; do
     if [ -z "$smi" ] && has "$program"; then smi=$program; fi
   done
+  # The GPU Operator's driver container: its files are root's, and so are the folders above them.
+  if [ -z "$smi" ] && has chroot && is_roots_driver /run/nvidia/driver; then smi='chroot /run/nvidia/driver nvidia-smi'; fi
   [ -n "$smi" ] || return
   { read -r began _ </proc/uptime; } 2>/dev/null
-  text=$(limit 30 "$smi" -L 2>&1)
+  # shellcheck disable=SC2086 # one of the words above
+  text=$(limit 30 $smi -L 2>&1)
   status=$?
   { read -r ended _ </proc/uptime; } 2>/dev/null
 }
 
+# Whether a folder has an nvidia-smi that only root could have put there.
+is_roots_driver() {
+  [ -f "$1/usr/bin/nvidia-smi" ] && has stat || return 1
+  for folder in /run /run/nvidia "$1" "$1/usr" "$1/usr/bin" "$1/usr/bin/nvidia-smi"; do
+    [ ! -L "$folder" ] || return 1
+    case $(stat -c '%u %A' "$folder" 2>/dev/null) in '0 '?????-??-*) ;; *) return 1 ;; esac
+  done
+}
+
 # gpu_rest [LINKS]: what does not change while a driver is loaded, and counters of errors; it costs more processor time than the rest.
 # After list_gpus. LINKS: what nvlink -s printed.
+# shellcheck disable=SC2086
 gpu_rest() {
   # A driver rejects the whole query if it does not support one of the fields.
   for fields in index,uuid,compute_cap,inforom.checksum_validation index,uuid,compute_cap; do
-    answer=$(limit 20 "$smi" "--query-gpu=$fields" --format=csv 2>/dev/null) || continue
+    answer=$(limit 20 $smi "--query-gpu=$fields" --format=csv 2>/dev/null) || continue
     frame nvidia-smi-fields "$answer" 0
     break
   done
   case ${1-Link 0} in *'Link '[0-9]*)
-    answer=$(limit 20 "$smi" nvlink -e 2>/dev/null)
+    answer=$(limit 20 $smi nvlink -e 2>/dev/null)
     status=$?
     case $answer in *'Link '[0-9]*) frame nvidia-smi-nvlink-errors "$answer" "$status" ;; esac
     ;;
   esac
-  case $text in *"${newline}GPU "*) quiet nvidia-smi-topology 20 "$smi" topo -m ;; esac
+  case $text in *"${newline}GPU "*) quiet nvidia-smi-topology 20 $smi topo -m ;; esac
   # On these machines the switches are managed through a network adapter with SW_MNG in its product data.
   case $text in *B[23]00*) quiet nvlink-managers 5 grep -la SW_MNG /sys/class/infiniband/*/device/vpd ;; esac
 }
@@ -1141,7 +1215,7 @@ clock() {
 everything() {
   export LC_ALL=C
   unset LANGUAGE
-  PATH=$PATH:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+  PATH=$PATH:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/snap/bin
   release=
   { read -r release </proc/sys/kernel/osrelease; } 2>/dev/null
   echo 'gpuadm-probe 1'

@@ -5,35 +5,17 @@
 
 reasons_are_here=yes
 
-# Log lines of a container that name an error, for any program.
+# Log lines that are shown before other errors (last_lines in frame.sh): of a container of any program,
 LOG_ERRORS='unknown flag|unknown shorthand|flag provided but not defined|[Ee]rror|ERROR|[Ff]atal|FATAL|[Pp]anic|^F[0-9]|^E[0-9]|no space left|too many open files|permission denied|address already in use|no such file|cannot |refused|invalid'
-# Log lines of the kubelet: the reason of its exit, and errors of pods that it cannot start.
+# of the kubelet: the reason of its exit, and errors of pods that it cannot start; and of container runtimes.
 KUBELET_ERRORS='unknown flag|unknown shorthand|ailed to (run|parse|load|construct|validate)|nvalid configuration|running with swap|cgroup v1|cgroup driver|^F[0-9]|^panic|^Error|^[Ff]ailed|Error syncing pod|too many open files|inotify|no space left|failed to find plugin|cni plugin not init|cni config uninit|process (manifest|config) file|[Ee]viction manager: |Main process exited|^Stopped kubelet'
 RUNTIME_ERRORS='no space left|too many open files|inotify|failed to find plugin|failed to setup network|failed to pull|PullImage .* failed|failed to get sandbox image|[Ee]rror pulling|ailed to pull image|cgroupsPath'
 
-# newest COUNT REGEX: the last matching lines of stdin; of repeated messages only the last is kept.
-newest() {
-  awk -v most="$1" -v re="$2" '
-    $0 ~ re {
-      line = substr($0, 1, 2000)
-      key = line
-      sub(/^[A-Z][0-9]+ [0-9:.]+ +[0-9]+ /, "", key)
-      gsub(/time="[^"]*"/, "", key)
-      if (key in at) kept[at[key]] = ""
-      at[key] = n
-      kept[n++] = line
-    }
-    END {
-      for (i = n - 1; i >= 0 && shown < most; i--) if (kept[i] != "") { shown++; first = i }
-      for (i = first + 0; i < n; i++) if (kept[i] != "") print kept[i]
-    }'
-}
-
-# errors_in SECTION UNIT REGEX SINCE: the newest 40 lines of the unit's journal that name an error, with journalctl's exit status.
+# errors_in SECTION UNIT KNOWN SINCE: 40 lines of the unit's journal, those that last_lines ranks first, with journalctl's exit status.
 errors_in() {
   journal=$(limit 5 journalctl -u "$2" --since="$4" -n 4000 -o cat -q --no-pager 2>/dev/null)
   journal_status=$?
-  frame "$1" "$(printf '%s\n' "$journal" | newest 40 "$3")" "$journal_status"
+  frame "$1" "$(printf '%s\n' "$journal" | last_lines 40 "$3")" "$journal_status"
 }
 
 # --- Containers: "ID NAMESPACE POD CONTAINER ATTEMPT STATE EXIT REASON MESSAGE", separated by tabs ---------------------
@@ -261,18 +243,12 @@ log_of() {
   done)
   [ -n "$log_file" ] || return 0
   section "container-log/$1/$2/$3"
-  limit 3 tail -c 65536 "$log_file" 2>/dev/null | awk -v re="$LOG_ERRORS" '
+  limit 3 tail -c 65536 "$log_file" 2>/dev/null | awk '
     {
       sub(/^[0-9-]+T[0-9:.]+(Z|[+-][0-9:]+) (stdout|stderr) [FP] /, "")
       if (sub(/^{"log":"/, "")) { sub(/","stream":.*/, ""); gsub(/\\n$/, ""); gsub(/\\"/, "\""); gsub(/\\t/, " ") }
-      text = substr($0, 1, 1000)
-      if (text ~ re && text !~ /^ +-/) { wrong[w % 12] = NR; w++ }
-      all[NR % 2048] = text
-    }
-    END {
-      for (i = w > 12 ? w - 12 : 0; i < w; i++) show[wrong[i % 12]] = 1
-      for (i = NR > 2048 ? NR - 2047 : 1; i <= NR; i++) if ((i in show || i > NR - 8) && all[i % 2048] != "") print "| " all[i % 2048]
-    }'
+      print substr($0, 1, 1000)
+    }' | last_lines 20 "$LOG_ERRORS" | sed 's/^/| /'
 }
 
 # --- Inotify ---------------------------------------------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 #include "checks/check.hpp"
 #include "checks/evidence.hpp"
+#include "checks/family_commands.hpp"
 #include "checks/gpu/queries.hpp"
 
 #include <fmt/format.h>
@@ -85,6 +86,8 @@ void examine_host(const Subject& subject, const base::SharedText& name, std::vec
   std::erase_if(kept,
                 [&](const facts::QuarantinedGpu& gpu) { return !ignores_quarantine(subject, gpu).empty(); });
   for (Finding& finding : here) {
+    if (finding.remedy.text().contains('@'))
+      finding.remedy = texts.get(with_family_commands(finding.remedy, subject.facts));
     if (finding.verdict == Verdict::fail)
       finding.caused_by = texts.get(cause_of(finding.id, here, subject.data.catalogue));
     excuse_quarantined(subject.facts.nvidia, kept, finding);

@@ -79,7 +79,9 @@ const std::vector<Field<Cluster>>& cluster_fields() {
       field<C>("kubernetes.nodeName", dns_name(),
                {"Node name of the first control-plane node.", "host name of the host"}, &C::kubernetes,
                &Kubernetes::node_name),
-      field<C>("kubernetes.imageRepository", text_where("registry such as registry.k8s.io", is_registry),
+      field<C>("kubernetes.imageRepository",
+               text_where("registry such as registry.k8s.io", is_registry,
+                          R"(^(?!.*://)[-A-Za-z0-9_.:/\[\]]*[-A-Za-z0-9_.:\[\]]$)"),
                {"Registry for the control plane's images.", "kubeadm's default"}, &C::kubernetes,
                &Kubernetes::image_repository),
 
@@ -199,7 +201,7 @@ const std::vector<Field<Cluster>>& cluster_fields() {
                {"Time limit for a command without its own limit, in seconds."}, &C::ssh,
                &Ssh::command_timeout),
 
-      field<C>("region", text_where("word such as cn", is_region),
+      field<C>("region", text_where("word such as cn", is_region, "^[-a-z]+$"),
                {"Presets from data/regions.yaml for mirrors and imageRepository that are not set "
                 "otherwise."},
                &C::region),
@@ -208,15 +210,15 @@ const std::vector<Field<Cluster>>& cluster_fields() {
       field<C>("mirrors.packages", map_of("package repository", is_package_repository, url(is_url)),
                {"Mirrors of kubernetes (URL up to /v1.34/), nvidiaContainerToolkit, nvidiaDriver."},
                &C::mirrors, &Mirrors::packages),
-      field<C>(
-          "mirrors.packageKeys",
-          map_of("package repository", is_package_repository,
-                 text_where("fingerprints of 40 hexadecimal digits, separated by blanks", is_fingerprints)),
-          {"Fingerprints of the signing keys of mirrors.packages, if they differ from those of "
-           "the "
-           "public repositories.",
-           "those of playbooks/catalog.yaml"},
-          &C::mirrors, &Mirrors::package_keys),
+      field<C>("mirrors.packageKeys",
+               map_of("package repository", is_package_repository,
+                      text_where("fingerprints of 40 hexadecimal digits, separated by blanks",
+                                 is_fingerprints, R"(^ *[0-9A-Fa-f]{40}( +[0-9A-Fa-f]{40})* *$)")),
+               {"Fingerprints of the signing keys of mirrors.packages, if they differ from those of "
+                "the "
+                "public repositories.",
+                "those of playbooks/catalog.yaml"},
+               &C::mirrors, &Mirrors::package_keys),
       field<C>("proxy.http", url(is_proxy_url), {"HTTP proxy of the hosts for http URLs."}, &C::proxy,
                &Proxy::http),
       field<C>("proxy.https", url(is_proxy_url), {"HTTP proxy of the hosts for https URLs.", "proxy.http"},
@@ -232,7 +234,8 @@ const std::vector<Field<Cluster>>& cluster_fields() {
                {"Feature gates of the kubelet and the control plane; unknown ones "
                 "are rejected."},
                &C::feature_gates),
-      field<C>("kubelet.extraArgs", list_of("flags", text_where("flag such as --max-pods=200", is_flag)),
+      field<C>("kubelet.extraArgs",
+               list_of("flags", text_where("flag such as --max-pods=200", is_flag, "^--[a-z]")),
                {"Flags of the kubelet; unknown ones are rejected."}, &C::kubelet_extra_args),
       field<C>("patches.kubelet", settings(), {"Merged into KubeletConfiguration."}, &C::patches,
                &Patches::kubelet),

@@ -66,7 +66,7 @@ bool lacks_proxy(const std::string& text) {
 }
 
 Type<std::string> url(std::function<bool(const std::string&)> good) {
-  Type<std::string> type = text_where("http(s) URL", std::move(good));
+  Type<std::string> type = text_where("http(s) URL", std::move(good), R"(^[hH][tT][tT][pP][sS]?://[^@]+$)");
   type.read = [any = type.read](const Tree& tree, const std::string& path,
                                 Problems& problems) -> std::optional<std::string> {
     if (!tree.is_scalar() || tree.text().find('@') == std::string::npos) return any(tree, path, problems);

@@ -80,7 +80,8 @@ const std::vector<Field<Host>>& host_fields() {
                   {"Private key for the login.", "ssh.identityFile"}, &Host::endpoint,
                   &Endpoint::identity_file),
       field<Host>(hosts_prefix + "hostKey",
-                  text_where("fingerprint such as SHA256:… of ssh-keygen -l", is_fingerprint),
+                  text_where("fingerprint such as SHA256:… of ssh-keygen -l", is_fingerprint,
+                             R"(^SHA256:[A-Za-z0-9+/]{43}$)"),
                   {"Accepted host key.", "see ssh.hostKeys"}, &Host::endpoint, &Endpoint::host_key),
       field<Host>(hosts_prefix + "role", role(),
                   {"Role in the cluster.", "worker; if no host is controlPlane, the first host is"},
@@ -96,16 +97,29 @@ const std::vector<Field<Host>>& host_fields() {
   return fields;
 }
 
+namespace {
+
+/// A host has a name, an address, or is this machine (judge_login).
+Tree host_schema() {
+  Tree schema = schema_of_fields(hosts_prefix, host_fields());
+  schema.set("type", "object");
+  Tree::List any;
+  for (const char* key : {"name", "address", "local"})
+    any.push_back(Tree::map_of({{"required", Tree::list_of({key})}}));
+  schema.set("anyOf", std::move(any));
+  return schema;
+}
+
+}  // namespace
+
 Type<std::vector<Host>> hosts() {
-  return {
-      "list of hosts", read_hosts,
-      [](const std::vector<Host>& hosts) {
-        Tree list;
-        for (const Host& host : hosts) list.push(write_fields(host, hosts_prefix, host_fields()));
-        return list;
-      },
-      Tree::map_of(
-          {{"type", "array"}, {"minItems", 1}, {"items", schema_of_fields(hosts_prefix, host_fields())}})};
+  return {"list of hosts", read_hosts,
+          [](const std::vector<Host>& hosts) {
+            Tree list;
+            for (const Host& host : hosts) list.push(write_fields(host, hosts_prefix, host_fields()));
+            return list;
+          },
+          Tree::map_of({{"type", "array"}, {"minItems", 1}, {"items", host_schema()}})};
 }
 
 void complete_hosts(Cluster& cluster, const Tree& list) {

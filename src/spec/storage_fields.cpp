@@ -32,6 +32,9 @@ bool is_path(const std::string& text) {
   return true;
 }
 
+constexpr const char* path_pattern =
+    R"(^(?=.{1,200}$)(?!.*/\.\.?(/|$))/([A-Za-z0-9._+@=-]+(/[A-Za-z0-9._+@=-]+)*)?$)";
+
 /// "host[:port]", of a monitor of Ceph.
 bool is_monitor(const std::string& text) {
   return is_registry_host(text);
@@ -55,7 +58,8 @@ bool are_options(const std::string& text) {
 
 /// Mount options. Those with a key are refused without being printed.
 Type<std::string> mount_options() {
-  Type<std::string> type = text_where("mount options such as ro,vers=4.2", are_options);
+  Type<std::string> type =
+      text_where("mount options such as ro,vers=4.2", are_options, R"(^(?!.*secret)[-A-Za-z0-9._=:/,]+$)");
   type.read = [any = type.read](const Tree& tree, const std::string& path,
                                 Problems& problems) -> std::optional<std::string> {
     if (!tree.is_scalar() || tree.text().find("secret") == std::string::npos)
@@ -134,20 +138,26 @@ std::string kinds_help() {
 const std::vector<Field<Storage>>& storage_fields() {
   using S = Storage;
   static const std::vector<Field<S>> fields = {
-      field<S>(storage_prefix + "name", text_where("DNS label of at most 40 characters", is_name),
+      field<S>(storage_prefix + "name",
+               text_where("DNS label of at most 40 characters", is_name,
+                          R"(^[a-z0-9]([-a-z0-9]{0,38}[a-z0-9])?$)"),
                {"Name of the storage; unique, required."}, &S::name),
       field<S>(storage_prefix + "kind", kind(), {kinds_help(), "none"}, &S::kind),
       field<S>(storage_prefix + "host", address(), {"local: name of the host with the folder.", "none"},
                &S::host),
-      field<S>(storage_prefix + "path", text_where("absolute path of letters, digits and ._-+@=", is_path),
+      field<S>(storage_prefix + "path",
+               text_where("absolute path of letters, digits and ._-+@=", is_path, path_pattern),
                {"local, path: folder on hosts; cephfs: folder in the file system.", "cephfs: /"}, &S::path),
       field<S>(storage_prefix + "server", address(), {"nfs: address of the server.", "none"}, &S::server),
-      field<S>(storage_prefix + "export", text_where("absolute path of letters, digits and ._-+@=", is_path),
+      field<S>(storage_prefix + "export",
+               text_where("absolute path of letters, digits and ._-+@=", is_path, path_pattern),
                {"nfs: path that the server exports.", "none"}, &S::exported),
       field<S>(storage_prefix + "monitors",
                list_of("monitors, host[:port]", text_where("host[:port]", is_monitor)),
                {"cephfs: addresses of the monitors.", "none"}, &S::monitors),
-      field<S>(storage_prefix + "user", text_where("name of a Ceph user, without client.", is_ceph_user),
+      field<S>(storage_prefix + "user",
+               text_where("name of a Ceph user, without client.", is_ceph_user,
+                          R"(^[A-Za-z0-9][-A-Za-z0-9._]{0,99}$)"),
                {"cephfs: user, without client.", "none"}, &S::user),
       field<S>(storage_prefix + "keyFile", text("path"),
                {"cephfs: local file with the user's key or keyring, mode 0600.",
@@ -163,6 +173,41 @@ const std::vector<Field<Storage>>& storage_fields() {
   return fields;
 }
 
+namespace {
+
+/// The keys of a kind, as judge_storage_keys judges them: those that it must have, and none of the others.
+Tree schema_of_kind(const StorageKindRow& row) {
+  Tree properties = Tree::map();
+  std::vector<std::string> required;
+  for (const std::string_view key : base::words(row.required)) {
+    required.emplace_back(key);
+    properties.set(key, Tree::map_of({{"not", schema_of_type("null")}}));
+  }
+  for (const Field<Storage>& field : storage_fields()) {
+    const std::string key = field.path.substr(storage_prefix.size());
+    if (key != "name" && key != "kind" && !has_word(row.keys, key))
+      properties.set(key, schema_of_type("null"));
+  }
+  const Tree is_kind =
+      Tree::map_of({{"properties", Tree::map_of({{"kind", Tree::map_of({{"const", row.name}})}})},
+                    {"required", Tree::list_of({"kind"})}});
+  return Tree::map_of(
+      {{"if", is_kind},
+       {"then", Tree::map_of({{"required", Tree::list_of(required)}, {"properties", properties}})}});
+}
+
+Tree storage_schema() {
+  Tree schema = schema_of_fields(storage_prefix, storage_fields());
+  schema.set("type", "object");
+  schema.set("required", Tree::list_of({"name", "kind"}));
+  Tree::List kinds;
+  for (const StorageKindRow& row : storage_kinds) kinds.push_back(schema_of_kind(row));
+  schema.set("allOf", std::move(kinds));
+  return schema;
+}
+
+}  // namespace
+
 Type<std::vector<Storage>> storages() {
   return {"list of storages", read_storages,
           [](const std::vector<Storage>& all) {
@@ -171,7 +216,7 @@ Type<std::vector<Storage>> storages() {
               list.push(write_fields(storage, storage_prefix, storage_fields()));
             return list;
           },
-          Tree::map_of({{"type", "array"}, {"items", schema_of_fields(storage_prefix, storage_fields())}})};
+          Tree::map_of({{"type", "array"}, {"items", storage_schema()}})};
 }
 
 void judge_storage_keys(const Storage& storage, const Tree& item, Problems& problems) {

@@ -103,7 +103,13 @@ std::optional<std::uint16_t> to_port(std::string_view text) {
   return static_cast<std::uint16_t>(*number);
 }
 
-Type<std::string> text_where(std::string name, std::function<bool(const std::string&)> good) {
+Type<std::string> text_where(std::string name, std::function<bool(const std::string&)> good,
+                             const char* pattern) {
+  // A number is read as written.
+  const bool numbers = good("12") || good("1.5");
+  Tree schema =
+      numbers ? Tree::map_of({{"type", Tree::list_of({"string", "number"})}}) : schema_of_type("string");
+  schema.set("pattern", pattern);
   return scalar<std::string>(
       std::move(name),
       [=](const Tree& tree) -> std::optional<std::string> {
@@ -112,9 +118,7 @@ Type<std::string> text_where(std::string name, std::function<bool(const std::str
           return std::nullopt;
         return text;
       },
-      [](const std::string& text) { return text.empty() ? Tree() : Tree(text); },
-      // A number is read as written.
-      Tree::map_of({{"type", Tree::list_of({"string", "number"})}}));
+      [](const std::string& text) { return text.empty() ? Tree() : Tree(text); }, std::move(schema));
 }
 
 Type<std::string> text(std::string name) {
@@ -122,33 +126,39 @@ Type<std::string> text(std::string name) {
 }
 
 Type<std::string> dns_name() {
-  return text_where("DNS name", [](const std::string& name) { return base::is_dns_name(name); });
+  return text_where(
+      "DNS name", [](const std::string& name) { return base::is_dns_name(name); }, dns_name_pattern);
 }
 
 Type<std::string> address() {
-  return text_where("IP address or host name", is_address);
+  return text_where("IP address or host name", is_address,
+                    R"(^([A-Za-z0-9._][-A-Za-z0-9._]{0,252}|[0-9A-Fa-f:.]+(%.+)?)$)");
 }
 
 Type<std::string> ip_address() {
-  return text_where("IP address", is_ip);
+  return text_where("IP address", is_ip, R"(^([0-9]+(\.[0-9]+){3}|[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*)$)");
 }
 
 Type<std::string> host_and_port() {
-  return text_where("host:port", [](const std::string& text) {
-    const std::size_t colon = text.rfind(':');
-    if (colon == std::string::npos || !to_port(std::string_view(text).substr(colon + 1))) return false;
-    const std::string host = text.substr(0, colon);
-    if (host.starts_with('[') && host.ends_with(']'))
-      return base::Cidr::parse(host.substr(1, host.size() - 2)).value_or(base::Cidr()).v6;
-    return base::is_dns_name(host) || (is_ip(host) && host.find(':') == std::string::npos);
-  });
+  return text_where(
+      "host:port",
+      [](const std::string& text) {
+        const std::size_t colon = text.rfind(':');
+        if (colon == std::string::npos || !to_port(std::string_view(text).substr(colon + 1))) return false;
+        const std::string host = text.substr(0, colon);
+        if (host.starts_with('[') && host.ends_with(']'))
+          return base::Cidr::parse(host.substr(1, host.size() - 2)).value_or(base::Cidr()).v6;
+        return base::is_dns_name(host) || (is_ip(host) && host.find(':') == std::string::npos);
+      },
+      R"(^(\[[0-9A-Fa-f:.]+\]|[a-z0-9][-a-z0-9.]*):[0-9]{1,5}$)");
 }
 
 Type<std::string> network() {
   const std::string expected = "network such as 10.244.0.0/16";
-  Type<std::string> type = text_where(expected, [](const std::string& text) {
-    return text.find('/') != std::string::npos && base::Cidr::parse(text);
-  });
+  Type<std::string> type = text_where(
+      expected,
+      [](const std::string& text) { return text.find('/') != std::string::npos && base::Cidr::parse(text); },
+      R"(^([0-9]+(\.[0-9]+){3}|[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*)/[0-9]{1,3}$)");
   const auto any = type.read;
   type.read = [=](const Tree& tree, const std::string& path,
                   Problems& problems) -> std::optional<std::string> {
@@ -168,14 +178,16 @@ Type<std::string> network() {
 }
 
 Type<std::string> user_name() {
-  return text_where("user name", is_user_name);
+  return text_where("user name", is_user_name,
+                    R"(^[^-\x00-\x1f\x7f '`"$;&<>|(){}][^\x00-\x1f\x7f '`"$;&<>|(){}]*$)");
 }
 
 Type<std::map<std::string, std::string>> labels() {
   const auto value = scalar<std::string>(
       "label value",
       [](const Tree& tree) { return is_label_word(tree.text()) ? std::optional(tree.text()) : std::nullopt; },
-      [](const std::string& text) { return Tree(text); }, Tree::map());
+      [](const std::string& text) { return Tree(text); },
+      Tree::map_of({{"pattern", R"(^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$)"}}));
   return map_of("label key", is_label_key, value);
 }
 

@@ -32,6 +32,11 @@ struct Type {
   Tree schema = {};
 };
 
+/// Patterns of texts, for the schema: not empty and without control characters; a DNS name; an absolute path.
+inline constexpr const char* any_text = R"(^[^\x00-\x1f\x7f]+$)";
+inline constexpr const char* dns_name_pattern =
+    R"(^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*$)";
+
 /// An ASCII letter or digit.
 [[nodiscard]] bool is_alphanumeric(char c);
 /// {"type": name}
@@ -44,7 +49,9 @@ void add_unexpected(Problems& problems, const Tree& tree, const std::string& pat
                     const std::string& expected, const std::optional<std::string>& nearest = {});
 
 /// A word or number, as written, that `good` accepts. Empty is not written.
-[[nodiscard]] Type<std::string> text_where(std::string name, std::function<bool(const std::string&)> good);
+/// `pattern`: a regular expression of ECMA-262 for the schema; it matches everything that `good` accepts.
+[[nodiscard]] Type<std::string> text_where(std::string name, std::function<bool(const std::string&)> good,
+                                           const char* pattern = any_text);
 [[nodiscard]] Type<std::string> text(std::string name);
 [[nodiscard]] Type<std::string> dns_name();
 [[nodiscard]] Type<std::string> address();  ///< an IP address or a host name

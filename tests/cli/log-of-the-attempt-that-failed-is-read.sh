@@ -9,10 +9,12 @@ touch -d '1 minute ago' "$folder/1.log"
 : >"$folder/2.log"
 log_of=$("$GPUADM" assets show playbooks/reasons.sh | sed -n '/^log_of() {/,/^}/p')
 [ -n "$log_of" ] || fail "there is no function log_of"
+frame=$("$GPUADM" assets show playbooks/frame.sh | sed -n '/^ERRORS=/p; /^last_lines() {/,/^}/p')
 cat >program <<END
 section() { echo "=== \$1"; }
 limit() { shift && "\$@"; }
 LOG_ERRORS=flag
+$frame
 ${log_of//\/var\/log\/pods/$place/pods}
 log_of kube-system "\$1" etcd "\$2"
 END

@@ -166,8 +166,10 @@ struct ClusterFacts {
       csi_nodes;                                                ///< node -> drivers registered there
   std::optional<std::vector<std::string>> deprecated_apis;      ///< "policy/v1beta1 podsecuritypolicies 1.25"
   std::map<std::string, std::vector<std::string>> plugin_logs;  ///< pod -> last lines
-  std::optional<std::map<std::string, double>> etcd;            ///< metrics by name
-  std::optional<std::vector<EtcdMember>> etcd_members;          ///< only if requested
+  /// "NAMESPACE/POD" of Kubernetes and of NVIDIA, not ready -> last lines
+  std::map<std::string, std::vector<std::string>> pod_logs;
+  std::optional<std::map<std::string, double>> etcd;    ///< metrics by name
+  std::optional<std::vector<EtcdMember>> etcd_members;  ///< only if requested
   /// Sections that could not be read completely, with the reason: they may lack important entries.
   std::map<std::string, std::string> unread;
 };

@@ -36,6 +36,7 @@ struct FreeBlocks {
 struct LogLine {
   double seconds = 0;  ///< after boot
   std::string text;
+  bool severe = false;  ///< its priority is err or above; false: lower, or not known
 };
 
 /// The running kernel: its features, settings, processes and log.

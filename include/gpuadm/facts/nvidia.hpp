@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -98,6 +99,9 @@ struct CdiSpec {
   std::string file, kind;             ///< "nvidia.com/gpu"
   std::vector<std::string> devices;   ///< "0", "GPU-…", "all"
   std::vector<std::string> versions;  ///< of the driver libraries it mounts
+  std::string version;                ///< cdiVersion, "0.5.0"
+  std::vector<std::string> hooks;     ///< paths of the programs that it runs
+  bool partial = false;               ///< the file was read in part: it may describe more devices
 };
 
 /// The NVIDIA Container Toolkit's configuration and self-check.
@@ -120,16 +124,16 @@ struct Nvidia {
   std::optional<Driver> driver;
   std::optional<std::string> driver_installed;  ///< version of the module on disk for this kernel
   std::optional<std::vector<DriverRoot>> driver_roots;
-  bool nouveau_blacklisted = false;
-  std::optional<std::string> gcc;                     ///< version; read only if DKMS has a driver
-  std::vector<std::string> libraries;                 ///< paths of libnvidia-ml and libcuda
-  std::vector<std::string> dangling_libraries;        ///< dangling links of the driver's libraries
+  std::set<std::string> blacklisted;            ///< modules that are not loaded by themselves, with _ for -
+  std::optional<std::string> gcc;               ///< version; read only if DKMS has a driver
+  std::vector<std::string> libraries;           ///< paths of libnvidia-ml and libcuda
+  std::vector<std::string> dangling_libraries;  ///< dangling links of the driver's libraries
   std::map<std::string, std::string> linker_folders;  ///< of CUDA in /etc/ld.so.conf.d: folder -> file
   std::vector<std::string> device_nodes;              ///< /dev/nvidia*
   std::optional<std::vector<std::string>> dev_char;   ///< /dev/char/195:*; nothing: no driver is loaded
   std::optional<std::string> device_label;            ///< SELinux type of /dev/nvidia0
   std::optional<int> smi_status;          ///< exit status; 124/137: timed out; nothing: not installed
-  std::string smi_message;                ///< first line of its error
+  std::string smi_message;                ///< the line with which it ended
   std::optional<double> smi_seconds;      ///< duration of nvidia-smi -L
   std::vector<std::string> smi_warnings;  ///< other output of nvidia-smi -L
   FabricManager fabric_manager;

@@ -19,6 +19,7 @@ struct Containerd {
   bool dump_stopped = false;                         ///< `containerd config dump` timed out
   std::optional<int> config_version;                 ///< of config.toml; 1 if it has none
   std::optional<std::string> cri_status;  ///< of the CRI plugin in the running daemon: "ok", "error", "skip"
+  std::optional<std::string> overlay_status;  ///< of the overlayfs snapshotter, likewise
   std::optional<std::string> sandbox_image;
   std::map<std::string, bool> runtimes;  ///< runtime -> its SystemdCgroup
   std::string default_runtime, root;

@@ -12,10 +12,12 @@ namespace facts {
 struct Unit {
   std::string load, active, sub, enabled;
   std::map<std::string, std::string> environment;  ///< proxy variables only
-  std::map<std::string, std::string> limits;       ///< LimitNOFILE, LimitMEMLOCK, TasksMax, Delegate
-  std::string command;                             ///< ExecStart; of container runtimes only
-  std::optional<std::uint64_t> restarts;           ///< by systemd, since the last manual start or boot
-  std::optional<double> since;                     ///< seconds after boot when it last became active
+  std::map<std::string, std::string>
+      limits;                             ///< LimitNOFILE, LimitNOFILESoft, LimitMEMLOCK, TasksMax, Delegate
+  std::string command;                    ///< ExecStart; of container runtimes only
+  std::optional<std::uint64_t> restarts;  ///< by systemd, since the last manual start or boot
+  std::optional<double> since;            ///< seconds after boot when it last became active
+  std::vector<std::string> log;  ///< the last lines of its journal; read only if it failed or is restarted
 };
 
 struct Package {

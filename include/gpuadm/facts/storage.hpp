@@ -57,7 +57,8 @@ struct Storage {
   std::vector<BlockDevice> block_devices;
   std::map<std::string, std::string> nvme_states;  ///< "nvme0" -> "live"
   std::vector<DriveHealth> drives;
-  std::optional<bool> xfs_ftype;  ///< of /var/lib where that is XFS
+  std::optional<bool> xfs_ftype;           ///< of /var/lib where that is XFS
+  std::optional<std::string> zfs_version;  ///< of the loaded module
   std::string iscsi_initiator;
   std::optional<std::vector<StorageFolder>> folders;  ///< nothing: not read
   std::vector<std::string> multipath_rules;           ///< blacklist lines of /etc/multipath.conf

@@ -183,18 +183,6 @@ constexpr std::array cluster_rows = std::to_array<Check>({
      .reads = "nodes version",
      .stages = in_cluster,
      .whole = version_skew},
-    {.id = "cl.version-eol",
-     .title = "this Kubernetes version is maintained",
-     .why = "vulnerabilities are not fixed otherwise",
-     .reads = "nodes version",
-     .stages = in_cluster,
-     .whole = version_eol},
-    {.id = "cl.deprecated-apis",
-     .title = "no client uses APIs that will be removed",
-     .why = "such clients fail after an upgrade",
-     .reads = "nodes deprecated-apis version",
-     .stages = in_cluster,
-     .whole = deprecated_apis},
     {.id = "cl.webhooks-blocking",
      .title = "every webhook has a ready pod",
      .why = "pods cannot be created otherwise",
@@ -209,10 +197,30 @@ constexpr std::array cluster_rows = std::to_array<Check>({
      .whole = metrics_server},
 });
 
+/// After the faults of the report: they stop nothing today.
+constexpr std::array cluster_age_rows = std::to_array<Check>({
+    {.id = "cl.version-eol",
+     .title = "this Kubernetes version is maintained",
+     .why = "vulnerabilities are not fixed otherwise",
+     .reads = "nodes version",
+     .stages = in_cluster,
+     .whole = version_eol},
+    {.id = "cl.deprecated-apis",
+     .title = "no client uses APIs that will be removed",
+     .why = "such clients fail after an upgrade",
+     .reads = "nodes deprecated-apis version",
+     .stages = in_cluster,
+     .whole = deprecated_apis},
+});
+
 }  // namespace
 
 std::span<const Check> cluster_checks() {
   return cluster_rows;
+}
+
+std::span<const Check> cluster_age_checks() {
+  return cluster_age_rows;
 }
 
 }  // namespace checks

@@ -1,16 +1,87 @@
 #include "gpuadm/base/text.hpp"
 
 #include "checks/cluster/whole.hpp"
+#include "checks/last_lines.hpp"
 #include "checks/queries.hpp"
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <set>
 
 /// The nodes, one by one and compared.
 namespace checks {
 
 namespace {
+
+/// What the kubelet or the node controller says of a node that is not ready (pkg/kubelet/nodestatus,
+/// pkg/controller/nodelifecycle).
+constexpr std::array node_messages = {
+    KnownLine{"cni plugin not initialized", "the network plugin has written no configuration",
+              "kubectl -n kube-system get pods -o wide, and read the log of the network plugin's pod on the "
+              "node; without one: gpuadm init --phases network"},
+    KnownLine{"cni config uninitialized", "the network plugin has written no configuration",
+              "kubectl -n kube-system get pods -o wide, and read the log of the network plugin's pod on the "
+              "node; without one: gpuadm init --phases network"},
+    KnownLine{"pleg is not healthy", "the container runtime answers too slowly",
+              "on the node: systemctl restart containerd; look for a container or a disk that hangs (dmesg | "
+              "grep 'blocked for more')"},
+    KnownLine{"container runtime is down", "the container runtime does not answer",
+              "on the node: systemctl restart containerd; journalctl -u containerd -n 50"},
+    KnownLine{"container runtime status check may not have completed", "the kubelet has just started",
+              "wait a minute; if it stays: journalctl -u kubelet -n 50 on the node"},
+    KnownLine{
+        "stopped posting node status", "its kubelet no longer reports to the API server",
+        "on the node: systemctl status kubelet; journalctl -u kubelet -n 50; if the kubelet runs, the node "
+        "does not reach the API server, or its name or clock has changed"},
+};
+
+/// Why the kubelet of a node does not report, as far as its host shows it: cause, evidence and remedy.
+struct HostReason {
+  std::string message, evidence, remedy;
+};
+std::optional<HostReason> reason_on_host(const Whole& w, const facts::Node& node) {
+  const facts::Facts* host = host_of(w, node.name);
+  if (!host && w.hosts.size() == 1) host = w.hosts.begin()->second;
+  if (!host) return std::nullopt;
+  const std::string own = base::lower(host->machine.hostname);
+  const bool is_it = host->kubernetes.node_name.empty() ? own.starts_with(node.name + ".")
+                                                        : host->kubernetes.node_name == node.name;
+  if (is_it && !own.empty() && own != node.name &&
+      !host->kubernetes.kubelet_flags.contains("--hostname-override"))
+    return HostReason{
+        "its host is now called " + own, "/proc/sys/kernel/hostname: " + own,
+        fmt::format("on the host: hostnamectl set-hostname {}, then: systemctl restart kubelet", node.name)};
+  if (const auto& states = host->kubernetes.pod_states; states && !states->kubelet_fatal.empty()) {
+    const LastLine last{states->kubelet_fatal, known_of(states->kubelet_fatal, kubelet_lines())};
+    return HostReason{"its kubelet exits: " + last.message(), last.evidence("journal of kubelet.service"),
+                      last.remedy("journalctl -u kubelet -n 50 on the node")};
+  }
+  if (const auto unit = host->software.units.find("kubelet.service");
+      unit != host->software.units.end() && unit->second.active != "active" && !unit->second.active.empty())
+    return HostReason{"its kubelet does not run", "kubelet.service is " + unit->second.active,
+                      "on the node: systemctl restart kubelet; journalctl -u kubelet -n 50"};
+  return std::nullopt;
+}
+
+void not_ready(const Whole& w, const facts::Node& node, const std::string& reason, Verdicts& out) {
+  const KnownLine* known = known_of(node.message, node_messages);
+  const auto on_host = reason_on_host(w, node);
+  const std::string why = on_host                ? on_host->message
+                          : known                ? std::string(known->cause)
+                          : node.message.empty() ? reason
+                                                 : node.message;
+  std::string evidence = fmt::format("{}: {}", reason, node.message);
+  if (on_host) evidence += "; " + on_host->evidence;
+  out.fail(Severity::blocker, fmt::format("node {} is not ready: {}", node.name, base::printable(why, 200)),
+           evidence,
+           on_host ? on_host->remedy
+           : known
+               ? std::string(known->remedy)
+               : fmt::format("on the node: systemctl status kubelet containerd; journalctl -u kubelet -n 50; "
+                             "kubectl describe node {}",
+                             node.name));
+}
 
 void nodes_ready(const Whole& w, Verdicts& out) {
   const auto* nodes = given(w.facts.nodes, out, "the nodes");
@@ -19,11 +90,11 @@ void nodes_ready(const Whole& w, Verdicts& out) {
     for (const auto& [type, condition] : node.conditions) {
       const bool bad = type == "Ready" ? condition.status != "True" : condition.status == "True";
       const bool known = type == "Ready" || type == "NetworkUnavailable" || type.ends_with("Pressure");
-      if (bad && known)
-        out.fail(type == "Ready" || type == "NetworkUnavailable" ? Severity::blocker : Severity::warning,
-                 type == "Ready" ? "node " + node.name + " is not ready"
-                                 : fmt::format("node {} reports {}", node.name, type),
-                 type == "Ready" ? fmt::format("{}: {}", condition.reason, node.message) : condition.reason,
+      if (bad && known && type == "Ready")
+        not_ready(w, node, condition.reason, out);
+      else if (bad && known)
+        out.fail(type == "NetworkUnavailable" ? Severity::blocker : Severity::warning,
+                 fmt::format("node {} reports {}", node.name, type), condition.reason,
                  "gpuadm doctor --stage node on " + node.name + "; kubectl describe node " + node.name);
     }
 }

@@ -1,6 +1,7 @@
 #include "gpuadm/base/text.hpp"
 
 #include "checks/cluster/whole.hpp"
+#include "checks/last_lines.hpp"
 #include "checks/queries.hpp"
 
 #include <algorithm>
@@ -48,29 +49,6 @@ void plugin_pods(const Whole& w, Verdicts& out) {
   out.pass(fmt::format("{} of {} ready", ready, desired));
 }
 
-struct Line {
-  std::string_view contains, message, remedy;
-};
-/// Messages of k8s-device-plugin (README, issues 478, 1220, 1574; internal/rm/health.go).
-constexpr std::array lines = {
-    Line{"could not load NVML library",
-         "the device plugin does not find the driver: it runs without the nvidia runtime",
-         "set runtimeClassName: nvidia in its pods, or make nvidia containerd's default runtime"},
-    Line{"Incompatible strategy detected auto",
-         "the device plugin does not find the driver: it runs without the nvidia runtime",
-         "set runtimeClassName: nvidia in its pods, or make nvidia containerd's default runtime"},
-    Line{"Driver/library version mismatch",
-         "the device plugin's driver libraries and the kernel module have different versions",
-         "reboot the node, or reload the nvidia modules"},
-    Line{"XidCriticalError", "the device plugin marked a GPU unhealthy after an Xid",
-         "gpuadm doctor --stage node --only gpu. on that node"},
-    Line{"arking device as unhealthy", "the device plugin marked a GPU unhealthy",
-         "gpuadm doctor --stage node --only gpu. on that node"},
-    Line{"Failed to initialize NVML", "the device plugin cannot open the driver",
-         "delete the plugin's pod (kubectl delete pod), and run nvidia-smi on the node"},
-    Line{"No devices found", "the device plugin finds no GPU", "nvidia-smi -L on the node"},
-};
-
 /// The node of a device plugin's pod if it has no GPU as far as is known: NVIDIA's manifest starts the plugin
 /// on all nodes, and without a GPU its log names the same trouble.
 const facts::Node* node_without_gpu(const Whole& w, const facts::Pod& pod) {
@@ -79,14 +57,31 @@ const facts::Node* node_without_gpu(const Whole& w, const facts::Pod& pod) {
   return node == w.facts.nodes->end() || has_gpus(w, *node) ? nullptr : &*node;
 }
 
-void judge_log(const std::string& pod, const std::vector<std::string>& log, Verdicts& out) {
-  for (const Line& line : lines) {
-    const auto place =
-        std::ranges::find_if(log, [&](const std::string& text) { return contains(text, line.contains); });
-    if (place == log.end()) continue;
-    return out.fail(Severity::blocker, std::string(line.message), pod + ": " + *place,
-                    std::string(line.remedy));
-  }
+/// What the log of a plugin that runs says of GPUs, or the last words of one that does not.
+void judge_log(const facts::Pod& pod, bool is_ready, const std::vector<std::string>& log, Verdicts& out) {
+  auto line = known_line(log, plugin_lines());
+  // The errors of any program that a running plugin has reported are over.
+  const bool is_of_plugin =
+      line && known_of(line->line, plugin_lines()) == line->known &&
+      std::ranges::any_of(plugin_lines(), [&](const KnownLine& row) { return &row == line->known; });
+  if (is_ready && !is_of_plugin) return;
+  if (!line) line = last_line(log, plugin_lines());
+  if (!line) return;
+  out.fail(
+      Severity::blocker,
+      line->known && !line->known->cause.empty() ? line->message()
+                                                 : "the device plugin does not run: " + line->message(),
+      line->evidence(pod.name),
+      line->remedy(fmt::format("kubectl -n {} logs {}, and read the lines before it", pod.ns, pod.name)));
+}
+
+/// Whether a plugin's pod is ready, as its conditions or its daemon set say.
+bool is_ready(const Whole& w, const facts::Pod& pod) {
+  if (!is_well(pod) || (!pod.ready.empty() && pod.ready != "True")) return false;
+  if (!w.facts.daemon_sets) return true;
+  return std::ranges::none_of(*w.facts.daemon_sets, [&](const facts::DaemonSet& set) {
+    return set.ns == pod.ns && pod.name.starts_with(set.name + "-") && set.desired > 0 && set.ready == 0;
+  });
 }
 
 /// The script reads the logs of the first pods only.
@@ -106,7 +101,7 @@ void plugin_logs(const Whole& w, Verdicts& out) {
     else if (log == w.facts.plugin_logs.end())
       unread.push_back(pod.full());
     else
-      judge_log(pod.name, log->second, out);
+      judge_log(pod, is_ready(w, pod), log->second, out);
   }
   if (seen == 0) return out.skip("the device plugin has no pod");
   if (!unread.empty()) out.unknown("the log was not read of " + some(unread));

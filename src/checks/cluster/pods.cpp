@@ -3,10 +3,13 @@
 
 #include "checks/cluster/whole.hpp"
 #include "checks/kubelet/reasons.hpp"
+#include "checks/last_lines.hpp"
 #include "checks/queries.hpp"
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <optional>
 
 /// Pods, and what prevents them from running.
 namespace checks {
@@ -47,20 +50,70 @@ std::string why_of(const Whole& w, const facts::Pod& pod) {
   return fmt::format("{}: {}{}{}", pod.full(), trouble_of(pod), more.empty() ? "" : ", ", more);
 }
 
+/// The last words of a pod of Kubernetes or of NVIDIA, if they were read.
+std::optional<LastLine> last_words_of(const Whole& w, const facts::Pod& pod) {
+  if (const auto log = w.facts.pod_logs.find(pod.full()); log != w.facts.pod_logs.end())
+    return last_line(log->second, pod_lines());
+  if (const auto log = w.facts.plugin_logs.find(pod.name); log != w.facts.plugin_logs.end())
+    return last_line(log->second, plugin_lines());
+  // The message of a container that ended.
+  if (!pod.waits_for.empty() && !pod.waits_for.starts_with("Back-off"))
+    return LastLine{pod.waits_for, known_of(pod.waits_for, pod_lines())};
+  return std::nullopt;
+}
+
 /// The same without the pod's name: for one line.
 std::string short_why(const Whole& w, const facts::Pod& pod) {
+  const auto words = last_words_of(w, pod);
   const std::string more = more_of(w, pod);
-  const std::string last = last_clause(more);
+  const bool quoted = words && ((words->known && !words->known->cause.empty()) || more.empty() ||
+                                more.starts_with("BackOff"));
+  const std::string last = quoted ? words->message() : last_clause(more);
   return trouble_of(pod) + (last.empty() ? "" : ": " + last);
+}
+
+void system_pod(const Whole& w, const facts::Pod& pod, Verdicts& out) {
+  const auto words = last_words_of(w, pod);
+  const bool logged = words && words->line != pod.waits_for;
+  out.fail(Severity::blocker, fmt::format("the pod {} does not run: {}", pod.full(), short_why(w, pod)),
+           logged ? why_of(w, pod) + "; " + words->evidence("its log") : why_of(w, pod),
+           words ? words->remedy(remedy_for(pod)) : remedy_for(pod));
+}
+
+/// Of pods of the last hour that no other finding explains: the kubelet's repeated errors about them.
+void failing_events(const Whole& w, const std::vector<facts::Pod>& pods, Verdicts& out) {
+  constexpr int often = 5;
+  if (!w.facts.events) return;
+  std::map<std::string, const facts::Event*> by_pod;
+  for (const facts::Event& event : *w.facts.events) {
+    const bool ends = event.reason == "FailedKillPod" || event.reason == "FailedPreStopHook";
+    if (event.kind != "Pod" || event.count < often ||
+        (!ends && !event.reason.starts_with("FailedCreatePodSandBox")))
+      continue;
+    const auto pod = std::ranges::find_if(
+        pods, [&](const facts::Pod& one) { return one.ns == event.ns && one.name == event.name; });
+    // A pod that runs was started in the end; one that does not is reported with its newest event.
+    if (pod != pods.end() && (!ends || !is_well(*pod))) continue;
+    by_pod[event.ns + "/" + event.name] = &event;
+  }
+  for (const auto& [pod, event] : by_pod) {
+    const KnownLine* known = known_of(event->message, pod_lines());
+    const bool ends = !event->reason.starts_with("FailedCreate");
+    const std::string why = last_clause(event->message);
+    out.fail(Severity::warning,
+             fmt::format("the pod {} cannot be {}: {}", pod, ends ? "stopped" : "started",
+                         known && !known->cause.empty() ? std::string(known->cause) : why),
+             fmt::format("{} events {}: {}", event->count, event->reason, event->message),
+             known ? std::string(known->remedy)
+                   : fmt::format("gpuadm explain pod {}; journalctl -u kubelet -n 50 on its node", pod));
+  }
 }
 
 void system_pods(const Whole& w, Verdicts& out) {
   const auto* pods = given(w.facts.pods, out, "the pods");
   if (!pods) return;
   for (const facts::Pod& pod : *pods)
-    if ((pod.ns == "kube-system" || pod.ns == "kube-flannel") && !is_well(pod))
-      out.fail(Severity::blocker, fmt::format("the pod {} does not run: {}", pod.full(), short_why(w, pod)),
-               why_of(w, pod), remedy_for(pod));
+    if ((pod.ns == "kube-system" || pod.ns == "kube-flannel") && !is_well(pod)) system_pod(w, pod, out);
   if (w.facts.deployments)
     for (const facts::Deployment& one : *w.facts.deployments)
       if (one.ns == "kube-system" && one.name == "coredns" && one.available == 0)
@@ -86,10 +139,18 @@ void pod_reasons(const Whole& w, Verdicts& out) {
   for (const facts::Pod& pod : *pods)
     if (pod.ns != "kube-system" && !is_well(pod))
       by_reason[is_about_gpus(pod) ? "Pending because no GPU is free" : trouble_of(pod)].push_back(&pod);
-  for (const auto& [reason, those] : by_reason)
-    out.fail(Severity::warning,
-             fmt::format("{} {} {}", those.size(), those.size() == 1 ? "pod is" : "pods are", reason),
-             why_of(w, *those.front()), remedy_for(*those.front()));
+  for (const auto& [reason, those] : by_reason) {
+    const facts::Pod& first = *those.front();
+    const auto words = last_words_of(w, first);
+    const std::string trouble = trouble_of(first), why = short_why(w, first);
+    std::string message =
+        fmt::format("{} {} {}", those.size(), those.size() == 1 ? "pod is" : "pods are", reason);
+    if (!is_about_gpus(first) && why.size() > trouble.size() + 2)
+      message += ": " + why.substr(trouble.size() + 2);
+    out.fail(Severity::warning, message, why_of(w, first),
+             words && words->known ? words->remedy(remedy_for(first)) : remedy_for(first));
+  }
+  failing_events(w, *pods, out);
 }
 
 void image_pull(const Whole& w, Verdicts& out) {

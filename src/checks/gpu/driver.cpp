@@ -1,6 +1,6 @@
 #include "gpuadm/base/text.hpp"
 
-#include "checks/queries.hpp"
+#include "checks/gpu/queries.hpp"
 
 #include <fmt/format.h>
 
@@ -21,12 +21,6 @@ const facts::Driver* loaded_driver(const Subject& s, Verdicts& out) {
   return s.facts.nvidia.driver ? &*s.facts.nvidia.driver : nullptr;
 }
 
-std::string model_name(const Subject& s, const PciGpu& gpu) {
-  const GpuModel* model = s.data.find_gpu(gpu.device_id, gpu.subsystem);
-  return model ? fmt::format("{} ({})", model->name, gpu.slot)
-               : fmt::format("10de:{} ({})", gpu.device_id, gpu.slot);
-}
-
 void pci_present(const Subject& s, Verdicts& out) {
   if (!is_gpu_host(s, out)) return;
   std::vector<std::string> names;
@@ -34,59 +28,21 @@ void pci_present(const Subject& s, Verdicts& out) {
   out.pass(names.empty() ? "GPUs without a PCI address" : list(names));
 }
 
-void nouveau_loaded(const Subject& s, Verdicts& out) {
-  if (!is_gpu_host(s, out)) return;
-  std::vector<std::string> seen;
-  for (const char* module : {"nouveau", "nova_core", "nova_drm"})
-    if (has(s.facts.kernel.modules, module)) seen.push_back(std::string("module ") + module);
-  for (const PciGpu& gpu : s.facts.nvidia.pci_gpus)
-    if (gpu.driver == "nouveau" || gpu.driver.starts_with("nova"))
-      seen.push_back(gpu.driver + " holds " + gpu.slot);
-  if (!seen.empty())
-    out.fail(gpu_severity(s), "the nouveau driver is bound to the GPU: NVIDIA's driver cannot load",
-             list(seen),
-             "printf 'blacklist nouveau\\noptions nouveau modeset=0\\n' > /etc/modprobe.d/nouveau.conf && "
-             "update-initramfs -u "
-             "(or dracut -f), then reboot");
-}
-
-void nouveau_blacklist(const Subject& s, Verdicts& out) {
-  if (!is_gpu_host(s, out)) return;
-  if (s.facts.nvidia.driver) return out.skip("NVIDIA's driver is loaded");
-  if (!s.facts.nvidia.nouveau_blacklisted && is_loadable(s.facts, "nouveau"))
-    out.fail(Severity::note, "nouveau may bind to the GPU at the next boot",
-             "no 'blacklist nouveau' in /etc/modprobe.d",
-             "printf 'blacklist nouveau\\noptions nouveau modeset=0\\n' > /etc/modprobe.d/nouveau.conf && "
-             "update-initramfs -u "
-             "(or dracut -f)");
-}
-
-void conflicting_bindings(const Subject& s, Verdicts& out) {
-  if (!is_gpu_host(s, out)) return;
-  for (const PciGpu& gpu : s.facts.nvidia.pci_gpus) {
-    const std::string& driver = gpu.driver;
-    if (driver.empty() || driver == "nvidia" || driver == "nouveau" || driver.starts_with("nova")) continue;
-    out.fail(Severity::warning, fmt::format("a GPU is bound to {}: containers cannot use it", driver),
-             model_name(s, gpu),
-             fmt::format("if it is not meant for virtual machines: driverctl unset-override {}", gpu.slot));
-  }
-}
-
 void installed(const Subject& s, Verdicts& out) {
   if (!is_gpu_host(s, out)) return;
+  if (is_wsl(s.facts)) return out.skip("Windows has the driver");
   if (s.facts.nvidia.driver || s.facts.nvidia.driver_installed) {
     return out.pass("driver " + (s.facts.nvidia.driver ? s.facts.nvidia.driver->version
                                                        : *s.facts.nvidia.driver_installed));
   }
-  out.fail(
-      gpu_severity(s), "no NVIDIA driver is installed for this kernel: the cluster will have no GPUs",
-      "no nvidia module is loaded or lies under /lib/modules/" + s.facts.kernel.release,
-      "gpuadm init --driver install; or by hand (Ubuntu: apt-get install "
-      "nvidia-headless-580-server-open nvidia-utils-580-server; Debian: nvidia-driver), reboot, run again");
+  out.fail(gpu_severity(s), "no NVIDIA driver is installed for this kernel: the cluster will have no GPUs",
+           "no nvidia module is loaded, and none is in /lib/modules/" + s.facts.kernel.release,
+           "gpuadm init --driver install; or by hand: @install-driver@, reboot, run again");
 }
 
 void module_loaded(const Subject& s, Verdicts& out) {
   if (!is_gpu_host(s, out)) return;
+  if (is_wsl(s.facts)) return out.skip("Windows has the driver");
   if (!s.facts.nvidia.driver)
     return out.fail(gpu_severity(s), "the nvidia module is not loaded",
                     s.facts.nvidia.driver_installed
@@ -102,8 +58,8 @@ void version_mismatch(const Subject& s, Verdicts& out) {
   const auto* driver = loaded_driver(s, out);
   if (!driver) return;
   const std::string remedy =
-      "reboot, or reload the modules while no GPU program runs; then hold the driver's packages (apt-mark "
-      "hold PACKAGE)";
+      "reboot, or reload the modules while no GPU program runs; then hold the driver's packages "
+      "(@hold@ PACKAGE)";
   if (driver->library && *driver->library != driver->version)
     return out.fail(gpu_severity(s), "the NVIDIA libraries and the loaded module have different versions",
                     fmt::format("module {}, libnvidia-ml {}", driver->version, *driver->library), remedy);
@@ -167,8 +123,8 @@ void module_flavor(const Subject& s, Verdicts& out) {
       out.fail(gpu_severity(s),
                fmt::format("the {} kernel modules do not support this GPU", open ? "open" : "proprietary"),
                fmt::format("{}, {}", model_name(s, gpu), model->architecture),
-               fmt::format("install the {} flavor of the driver, for example nvidia-headless-580-server{}",
-                           open ? "proprietary" : "open", open ? "" : "-open"));
+               open ? "install the proprietary flavor of the driver: @install-proprietary-driver@"
+                    : "install the open flavor of the driver: @install-driver@");
   }
   if (out.silent()) out.pass(open ? "open kernel modules" : "proprietary kernel modules");
 }
@@ -199,15 +155,6 @@ void min_for_cuda(const Subject& s, Verdicts& out) {
 constexpr std::array driver_rows = std::to_array<Check>({
     {"gpu.pci.present", "there are NVIDIA GPUs on the PCI bus", "without a GPU the GPU checks do not apply",
      "pci", preflight | node, pci_present},
-    {"gpu.driver.nouveau-loaded", "nouveau is not bound to the GPU", "two drivers cannot use one device",
-     "pci /proc/modules /lib/modules/* /etc/modprobe.d/* /usr/lib/modprobe.d/*", preflight | node,
-     nouveau_loaded},
-    {"gpu.driver.nouveau-blacklist", "nouveau is not loaded at boot", "otherwise it binds to the GPU first",
-     "pci /proc/modules /lib/modules/* /etc/modprobe.d/* /usr/lib/modprobe.d/*", preflight,
-     nouveau_blacklist},
-    {"gpu.driver.conflicting-bindings", "the GPUs are bound to NVIDIA's driver",
-     "a GPU bound to vfio-pci is reserved for virtual machines", "pci", preflight | node,
-     conflicting_bindings},
     {"gpu.driver.installed", "an NVIDIA driver is installed", "containers use the host's driver",
      "pci nvidia-module /proc/driver/nvidia/version /sys/module/nvidia/version", preflight | node, installed},
     {"gpu.driver.module-loaded", "the driver's modules are loaded",

@@ -1,12 +1,13 @@
 #include "gpuadm/base/text.hpp"
 
 #include "checks/gpu/queries.hpp"
+#include "checks/last_lines.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <set>
+#include <optional>
 
 namespace checks {
 
@@ -19,14 +20,26 @@ constexpr const char* unit = "nvidia-fabricmanager.service";
 /// What connects the GPUs of a host.
 enum class Fabric { none, nvswitch, nvlink5 };
 
-Fabric fabric_of(const facts::Facts& facts) {
-  if (!facts.nvidia.nvlink_managers.empty()) return Fabric::nvlink5;
-  return facts.nvidia.nvswitches.empty() ? Fabric::none : Fabric::nvswitch;
+/// GPUs whose board has NVLink 5 switches, which are not PCI functions: B100, B200, B300. In GB200 and GB300
+/// racks the switches are in other machines.
+std::size_t nvlink5_gpus(const Subject& s) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(s.facts.nvidia.pci_gpus, [&](const facts::PciGpu& gpu) {
+        const GpuModel* model = s.data.find_gpu(gpu.device_id, gpu.subsystem);
+        if (!model || model->kind != "datacenter" || model->name.contains(" GB")) return false;
+        return std::ranges::any_of(std::array{"B100", "B200", "B300"},
+                                   [&](const char* name) { return model->name.contains(name); });
+      }));
+}
+
+Fabric fabric_of(const Subject& s) {
+  if (!s.facts.nvidia.nvlink_managers.empty() || nvlink5_gpus(s) > 1) return Fabric::nvlink5;
+  return s.facts.nvidia.nvswitches.empty() ? Fabric::none : Fabric::nvswitch;
 }
 
 /// A host that must run the fabric manager itself; skipped with the reason otherwise.
 bool needs_manager(const Subject& s, Verdicts& out) {
-  if (fabric_of(s.facts) != Fabric::none) return true;
+  if (fabric_of(s) != Fabric::none) return true;
   if (is_gpu_host(s, out)) out.skip("the host has no NVSwitch");
   return false;
 }
@@ -40,11 +53,39 @@ bool is_complete(const facts::Facts& facts) {
 
 void nvswitch_present(const Subject& s, Verdicts& out) {
   if (!needs_manager(s, out)) return;
-  if (fabric_of(s.facts) == Fabric::nvlink5)
-    out.pass(fmt::format("NVLink 5, switches managed through {} network cards",
-                         s.facts.nvidia.nvlink_managers.size()));
+  if (fabric_of(s) == Fabric::nvlink5)
+    out.pass(s.facts.nvidia.nvlink_managers.empty()
+                 ? fmt::format("NVLink 5 between {} GPUs", nvlink5_gpus(s))
+                 : fmt::format("NVLink 5, switches managed through {} network cards",
+                               s.facts.nvidia.nvlink_managers.size()));
   else
     out.pass(fmt::format("{} NVSwitches", s.facts.nvidia.nvswitches.size()));
+}
+
+/// What NVLink 5 needs on the host and is not there.
+std::vector<std::string> missing_for_nvlink5(const Subject& s) {
+  std::vector<std::string> missing;
+  if (fabric_of(s) != Fabric::nvlink5) return missing;
+  for (const char* module : {"ib_umad", "mlx5_core"})
+    if (!is_loaded(s.facts, module)) missing.push_back(fmt::format("module {} is not loaded", module));
+  const bool there = s.facts.software.paths.contains("/opt/nvidia/nvlsm") ||
+                     s.facts.software.packages.contains("nvlsm") ||
+                     s.facts.software.units.contains("nvlsm.service");
+  if (!there) missing.emplace_back("nvlsm is not installed");
+  return missing;
+}
+
+/// The last words of the fabric manager: in its own log, otherwise in the journal.
+std::optional<LastLine> last_words(const facts::Facts& facts, const facts::Unit& place) {
+  if (place.active != "failed" && place.sub != "auto-restart") return std::nullopt;
+  std::vector<std::string> lines;
+  if (facts.nvidia.fabric_manager.log)
+    for (const std::string& line : *facts.nvidia.fabric_manager.log) {
+      if (base::lower(line).contains("successfully configured")) lines.clear();
+      lines.push_back(line);
+    }
+  if (auto words = last_line(lines, unit_lines()); words && weight(words->line) > 1) return words;
+  return last_line(place.log, unit_lines());
 }
 
 void manager_running(const Subject& s, Verdicts& out) {
@@ -54,15 +95,25 @@ void manager_running(const Subject& s, Verdicts& out) {
     return out.skip("one GPU needs no fabric");
   if (is_complete(s.facts)) return out.pass("the fabric is complete; its manager runs elsewhere");
   const auto place = s.facts.software.units.find(unit);
-  const auto branch = s.facts.nvidia.driver ? branch_of(s.facts.nvidia.driver->version) : std::nullopt;
+  const std::string missing = list(missing_for_nvlink5(s));
+  const std::string lacks = missing.empty() ? "" : "; " + missing;
   if (place == s.facts.software.units.end())
-    return out.fail(gpu_severity(s), "the fabric manager is not installed: CUDA programs end with error 802",
-                    fmt::format("{} NVSwitches, no {}", s.facts.nvidia.nvswitches.size(), unit),
-                    fmt::format("apt-get install nvidia-fabricmanager-{}, of the driver's exact version",
-                                branch ? std::to_string(*branch) : "BRANCH"));
-  out.fail(gpu_severity(s), "the fabric manager does not run: CUDA programs end with error 802",
-           fmt::format("{} is {}", unit, place->second.active),
-           "systemctl enable --now nvidia-fabricmanager; if it fails: journalctl -u nvidia-fabricmanager");
+    return out.fail(
+        gpu_severity(s), "the fabric manager is not installed: CUDA programs end with error 802",
+        (fabric_of(s) == Fabric::nvlink5
+             ? fmt::format("NVLink 5 between {} GPUs, no {}", s.facts.nvidia.pci_gpus.size(), unit)
+             : fmt::format("{} NVSwitches, no {}", s.facts.nvidia.nvswitches.size(), unit)) +
+            lacks,
+        "@install-fabric-manager@, of the driver's exact version");
+  const auto words = last_words(s.facts, place->second);
+  out.fail(gpu_severity(s),
+           words ? "the fabric manager does not run: " + words->message()
+                 : std::string("the fabric manager does not run: CUDA programs end with error 802"),
+           fmt::format("{} is {}{}{}", unit, place->second.active, lacks,
+                       words ? "; " + words->evidence("its log") : ""),
+           words ? words->remedy("journalctl -u nvidia-fabricmanager -n 50, and /var/log/fabricmanager.log")
+                 : std::string("systemctl enable --now nvidia-fabricmanager; if it fails: journalctl -u "
+                               "nvidia-fabricmanager"));
 }
 
 void manager_version(const Subject& s, Verdicts& out) {
@@ -73,7 +124,7 @@ void manager_version(const Subject& s, Verdicts& out) {
   if (*version != s.facts.nvidia.driver->version)
     out.fail(gpu_severity(s), "the fabric manager and the driver have different versions: it does not start",
              fmt::format("fabric manager {}, driver {}", *version, s.facts.nvidia.driver->version),
-             fmt::format("install the fabric manager of version {} and hold both packages (apt-mark hold)",
+             fmt::format("install the fabric manager of version {} and hold both packages (@hold@)",
                          s.facts.nvidia.driver->version));
 }
 
@@ -153,70 +204,26 @@ void health(const Subject& s, Verdicts& out) {
          .remedy = "check the fabric manager's log and the switches; drain the node and reset GPU {i}"});
 }
 
-bool is_zero(const std::string& uuid) {
-  return uuid.find_first_not_of("0-") == std::string::npos;
-}
-
-/// The partitions of a rack's NVLink with the GPUs that have joined the fabric (gpu.fabric.state reports the
-/// others); none if no NVLink connects to other machines.
-std::set<std::string> cliques(const facts::Facts& facts) {
-  std::set<std::string> found;
-  bool rack = false;
-  for (const Gpu& gpu : facts.nvidia.gpus) {
-    if (word(gpu, "fabric/state").value_or("Completed") != "Completed") continue;
-    const auto uuid = word(gpu, "fabric/clusterUuid").value_or("");
-    rack = rack || !is_zero(uuid);
-    found.insert(uuid + "." + word(gpu, "fabric/cliqueId").value_or(""));
-  }
-  return rack ? found : std::set<std::string>{};
-}
-
-void clique(const Subject& s, Verdicts& out) {
-  if (!lists_gpus(s, out)) return;
-  const auto seen = cliques(s.facts);
-  if (seen.empty()) return out.skip("no NVLink connects to other machines");
-  if (seen.size() > 1)
-    out.fail(Severity::warning, "GPUs of one machine are in different partitions of the rack's NVLink",
-             list({seen.begin(), seen.end()}), "correct the partition in the rack's NVLink manager (NMX)");
-  else
-    out.pass(*seen.begin());
-}
-
-void imex(const Subject& s, Verdicts& out) {
-  if (!lists_gpus(s, out)) return;
-  if (cliques(s.facts).empty()) return out.skip("no NVLink connects to other machines");
-  const auto place = s.facts.software.units.find("nvidia-imex.service");
-  if (place == s.facts.software.units.end() || place->second.active == "inactive")
-    return out.skip("the host has no IMEX service; NVIDIA's DRA driver runs its own");
-  if (s.cluster.gpu.allocator == spec::Allocator::dra)
-    return out.fail(Severity::warning, "the host's IMEX daemon conflicts with that of the DRA driver",
-                    "nvidia-imex.service is " + place->second.active,
-                    "systemctl disable --now nvidia-imex && systemctl mask nvidia-imex");
-  if (place->second.active == "failed")
-    return out.fail(Severity::warning, "the IMEX daemon has failed: machines cannot share memory",
-                    "nvidia-imex.service is failed",
-                    "journalctl -u nvidia-imex; correct /etc/nvidia-imex/nodes_config.cfg and restart it");
-  if (!s.facts.software.paths.contains("/dev/nvidia-caps-imex-channels/channel0"))
-    out.fail(Severity::warning, "the IMEX daemon runs, but has no channel for programs",
-             "no /dev/nvidia-caps-imex-channels/channel0",
-             "echo options nvidia NVreg_CreateImexChannel0=1 > /etc/modprobe.d/nvidia-imex.conf, and reload "
-             "the driver");
-}
-
 void nvlsm(const Subject& s, Verdicts& out) {
-  if (fabric_of(s.facts) != Fabric::nvlink5) return out.skip("the host has no NVLink 5 switches");
-  std::vector<std::string> wrong;
-  for (const char* module : {"ib_umad", "mlx5_core"})
-    if (!is_loaded(s.facts, module)) wrong.push_back(fmt::format("module {} is not loaded", module));
-  const bool there = s.facts.software.paths.contains("/opt/nvidia/nvlsm") ||
-                     s.facts.software.packages.contains("nvlsm") ||
-                     s.facts.software.units.contains("nvlsm.service");
-  if (!there) wrong.emplace_back("nvlsm is not installed");
+  if (fabric_of(s) != Fabric::nvlink5) return out.skip("the host has no NVLink 5 switches");
+  const std::vector<std::string> wrong = missing_for_nvlink5(s);
   if (!wrong.empty() && !is_complete(s.facts))
-    out.fail(
-        gpu_severity(s), "the subnet manager of NVLink 5 cannot work", list(wrong),
-        "modprobe ib_umad; echo ib_umad > /etc/modules-load.d/ib_umad.conf; apt-get install nvlsm; systemctl "
-        "restart nvidia-fabricmanager");
+    out.fail(gpu_severity(s), "the subnet manager of NVLink 5 cannot work", list(wrong),
+             "modprobe ib_umad; echo ib_umad > /etc/modules-load.d/ib_umad.conf; @install-nvlsm@; systemctl "
+             "restart nvidia-fabricmanager");
+}
+
+/// A fabric manager without switches fails at each boot, and nothing needs it.
+void manager_needed(const Subject& s, Verdicts& out) {
+  const auto place = s.facts.software.units.find(unit);
+  if (place == s.facts.software.units.end()) return out.skip("there is no " + std::string(unit));
+  if (fabric_of(s) != Fabric::none) return out.pass("the GPUs are connected by switches");
+  if (!is_gpu_host(s, out)) return;
+  if (place->second.active != "failed") return out.pass("it does not fail");
+  const auto words = last_words(s.facts, place->second);
+  out.fail(Severity::warning, "the fabric manager fails, and this host needs none: it has no NVSwitch",
+           words ? words->evidence("its log") : fmt::format("{} is failed", unit),
+           "systemctl disable --now nvidia-fabricmanager && systemctl reset-failed nvidia-fabricmanager");
 }
 
 void flapping(const Subject& s, Verdicts& out) {
@@ -245,6 +252,8 @@ constexpr std::array gpu_fabric_rows = std::to_array<Check>({
      nvlsm},
     {"gpu.fabric.manager-running", "the fabric manager runs", "without it no CUDA program starts",
      "pci nvlink-managers units nvidia-smi-xml", preflight | node, manager_running},
+    {"gpu.fabric.manager-needed", "no fabric manager fails on a host without NVSwitches",
+     "such hosts need none", "pci nvlink-managers units", preflight | node, manager_needed},
     {"gpu.fabric.flapping", "the fabric manager does not restart", "programs fail at each restart",
      "pci nvlink-managers units", preflight | node, flapping},
     {"gpu.fabric.manager-log", "the fabric manager reports no errors", "it detects broken links first",
@@ -254,11 +263,6 @@ constexpr std::array gpu_fabric_rows = std::to_array<Check>({
      "pci nvlink-managers nvidia-smi nvidia-smi-xml", preflight | node, state},
     {"gpu.fabric.health", "the fabric is healthy", "jobs of many GPUs run at the speed of its worst link",
      "pci nvlink-managers nvidia-smi nvidia-smi-xml", preflight | node, health},
-    {"gpu.fabric.clique", "the GPUs of a machine are in the same NVLink partition",
-     "jobs are placed by the partition", "pci nvlink-managers nvidia-smi nvidia-smi-xml", preflight | node,
-     clique},
-    {"gpu.fabric.imex-daemon", "memory can be shared between machines", "jobs over several machines need it",
-     "pci nvlink-managers nvidia-smi nvidia-smi-xml units paths", preflight | node, imex},
 });
 
 }  // namespace

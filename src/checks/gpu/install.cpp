@@ -74,9 +74,7 @@ void kernel_headers(const Subject& s, Verdicts& out) {
   if (!s.facts.software.paths.contains(folder))
     out.fail(dkms ? Severity::warning : gpu_severity(s),
              "the headers of the running kernel are missing: no driver can be built for it", "no " + folder,
-             s.facts.os.family == facts::Family::redhat
-                 ? "dnf install kernel-devel-" + s.facts.kernel.release
-                 : "apt-get install linux-headers-" + s.facts.kernel.release);
+             "@kernel-headers@");
 }
 
 void gcc_mismatch(const Subject& s, Verdicts& out) {
@@ -91,7 +89,7 @@ void gcc_mismatch(const Subject& s, Verdicts& out) {
     return out.pass(own + " is also installed, and DKMS uses it");
   out.fail(Severity::warning, "the kernel was built with another gcc than the installed one",
            fmt::format("kernel: gcc {}, installed: gcc {}", s.facts.kernel.compiler, *s.facts.nvidia.gcc),
-           fmt::format("apt-get install {}; DKMS then uses the kernel's compiler", own));
+           fmt::format("@install@ {}; DKMS then uses the kernel's compiler", own));
 }
 
 void build_tools(const Subject& s, Verdicts& out) {
@@ -101,7 +99,7 @@ void build_tools(const Subject& s, Verdicts& out) {
     if (!has(s.facts.software.tools, tool)) missing.emplace_back(tool);
   if (!missing.empty())
     out.fail(Severity::warning, "programs for building the driver are missing", list(missing),
-             "apt-get install dkms build-essential (RHEL: dnf install dkms gcc make binutils)");
+             "@build-tools@");
 }
 
 /// "libnvidia-compute-580-server" and "nvidia-driver-580-open" are of branch 580; a package without a branch
@@ -133,10 +131,9 @@ void multiple_installs(const Subject& s, Verdicts& out) {
   if (!sources.empty() && s.facts.software.paths.contains("/usr/bin/nvidia-uninstall"))
     evidence.emplace_back("/usr/bin/nvidia-uninstall of a .run file");
   if (evidence.size() > 1)
-    out.fail(
-        gpu_severity(s), "several drivers are installed", list(evidence),
-        "keep one: apt-get purge the packages of the others, or nvidia-uninstall for the .run file; then "
-        "install the one again and reboot");
+    out.fail(gpu_severity(s), "several drivers are installed", list(evidence),
+             "keep one: @purge@ the packages of the others, or nvidia-uninstall for the .run file; then "
+             "install the one again and reboot");
 }
 
 void runfile(const Subject& s, Verdicts& out) {
@@ -166,7 +163,7 @@ void repo_pinned(const Subject& s, Verdicts& out) {
     if (pin || pins) return out.pass("a pin holds the branch");
     return out.fail(Severity::note, "the next package upgrade may install another driver branch",
                     fmt::format("{} {}", name, package->second.version),
-                    fmt::format("apt-mark hold {}, or install nvidia-driver-pinning-BRANCH", name));
+                    fmt::format("@hold@ {}, or install nvidia-driver-pinning-BRANCH", name));
   }
   out.skip("no package that follows the newest branch is installed");
 }
@@ -176,8 +173,8 @@ void dangling(const Subject& s, Verdicts& out) {
   if (!s.facts.nvidia.dangling_libraries.empty())
     out.fail(gpu_severity(s), "links to the driver's libraries are dangling",
              list(s.facts.nvidia.dangling_libraries),
-             "ldconfig; if they remain, reinstall the driver's libraries (apt-get install --reinstall "
-             "libnvidia-compute of the driver's version)");
+             "ldconfig; if they remain, reinstall the driver's libraries: "
+             "@reinstall-driver-libraries@");
 }
 
 void stubs(const Subject& s, Verdicts& out) {
@@ -242,8 +239,8 @@ void gsp_firmware(const Subject& s, Verdicts& out) {
     return line.find("gsp") == std::string::npos && line.find("Gsp") == std::string::npos;
   });
   const std::string remedy =
-      "install the firmware of the driver's version (Ubuntu: nvidia-firmware-BRANCH, Debian: "
-      "firmware-nvidia-gsp), then: modprobe -r nvidia && modprobe nvidia";
+      "install the firmware of the driver's version (@driver-firmware@), "
+      "then: modprobe -r nvidia && modprobe nvidia";
   if (!lines.empty())
     return out.fail(gpu_severity(s), "the GPU's firmware (GSP) was not found by the driver", lines.back(),
                     remedy);

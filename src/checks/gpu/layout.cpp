@@ -1,8 +1,8 @@
 #include "gpuadm/base/text.hpp"
 
 #include "checks/gpu/mig.hpp"
+#include "checks/gpu/queries.hpp"
 #include "checks/lint.hpp"
-#include "checks/queries.hpp"
 
 #include <fmt/format.h>
 
@@ -143,6 +143,11 @@ void dra_versions(const Subject& s, Verdicts& out) {
 void dra_driver_root(const Subject& s, Verdicts& out) {
   if (s.cluster.gpu.allocator != Allocator::dra) return out.not_applicable("gpu.allocator is not dra");
   if (!is_gpu_host(s, out)) return;
+  if (is_wsl(s.facts))
+    return out.fail(Severity::blocker,
+                    "NVIDIA's DRA driver does not support the Windows Subsystem for Linux (WSL)",
+                    "the host's GPUs are at /dev/dxg, their libraries in /usr/lib/wsl",
+                    "use gpu: { allocator: devicePlugin }, which supports WSL");
   if (s.cluster.gpu.driver == spec::DriverPolicy::install && !s.facts.nvidia.driver)
     return out.skip("the driver is not installed yet");
   if (!s.facts.nvidia.driver_roots)
@@ -217,7 +222,8 @@ constexpr std::array gpu_layout_rows = std::to_array<Check>({
      "otherwise it does not start, or its devices are not allocated",
      "pci nvidia-module /proc/driver/nvidia/version /sys/module/nvidia/version", both, dra_versions},
     {"gpu.dra.driver-root", "the DRA driver can find the files of the GPU driver",
-     "otherwise its pods wait for them, and no pod gets a GPU", "pci driver-roots", both, dra_driver_root},
+     "otherwise its pods wait for them, and no pod gets a GPU", "pci driver-roots paths", both,
+     dra_driver_root},
     {"gpu.dra.alone", "only the DRA driver allocates the GPUs of the node",
      "otherwise one GPU is allocated to two pods", "pci /var/lib/kubelet/device-plugins/", both, dra_alone},
     {"gpu.cdi.strategy", "the kubelet and the runtime accept CDI devices of the device plugin",

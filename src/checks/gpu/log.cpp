@@ -1,11 +1,13 @@
 #include "gpuadm/base/text.hpp"
 
 #include "checks/gpu/queries.hpp"
+#include "checks/last_lines.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <ranges>
 #include <set>
 
 namespace checks {
@@ -184,11 +186,71 @@ void fell_off_bus(const Subject& s, Verdicts& out) {
 constexpr std::array<std::string_view, 5> failed_init = {"RmInitAdapter failed", "rm_init_adapter failed",
                                                          "failed to copy vbios", "No NVIDIA GPU found",
                                                          "probe routine failed for"};
+/// NVIDIA/open-gpu-kernel-modules: kernel_gsp.c, osinit.c, nv.c. What the driver says before it gives up.
+constexpr std::array init_lines = {
+    KnownLine{"wpr2 already up",
+              "a GPU's firmware (GSP) still runs from before: the driver cannot start it again",
+              "power-cycle the machine: shut it down and take its power away for a minute (a reboot does not "
+              "reset the GPU)"},
+    KnownLine{"requires use of the nvidia open kernel modules",
+              "the GPU needs the open kernel modules of the driver", "@install-driver@, then reboot"},
+    KnownLine{"does not have the necessary power cables", "a GPU's power cables are not connected",
+              "shut the machine down and connect them"},
+    KnownLine{"i/o region assigned to your nvidia device is invalid",
+              "the firmware of the machine gave a GPU no memory window",
+              "enable Above 4G Decoding (large BARs) in the BIOS, or boot with pci=realloc"},
+    KnownLine{"already bound to", "another driver holds a GPU",
+              "lspci -k -d 10de: shows it; blacklist it, then reboot"},
+    KnownLine{"failed to copy vbios", "the driver cannot read a GPU's VBIOS",
+              "power-cycle the machine; in a virtual machine: pass the GPU through with its ROM"},
+    KnownLine{"no firmware image found", "the driver finds no firmware (GSP) for a GPU", "@driver-firmware@"},
+    KnownLine{"fallen off the bus", "a GPU has fallen off the bus",
+              "drain the node and power-cycle the machine; check seat, riser and power"},
+};
+
+/// The driver's lines before the attempt that failed last, at most four: the first one says why.
+std::vector<std::string> lines_of_start(const std::vector<facts::LogLine>& log) {
+  const auto fails = [](const facts::LogLine& line) {
+    return std::ranges::any_of(failed_init, [&](std::string_view word) { return line.text.contains(word); });
+  };
+  auto end = log.size();
+  while (end > 0 && !fails(log[end - 1])) --end;
+  // The lines of one attempt follow each other.
+  auto begin = end;
+  while (begin > 0 && fails(log[begin - 1])) --begin;
+  std::vector<std::string> lines;
+  for (std::size_t i = begin; i > 0 && lines.size() < 4; --i) {
+    const facts::LogLine& line = log[i - 1];
+    const double before = log[end - 1].seconds - line.seconds;
+    if (!line.text.contains("NVRM") || before > 5 || before < 0) break;
+    lines.insert(lines.begin(), line.text);
+  }
+  return lines;
+}
+
+constexpr std::array failed_init_lines = {
+    KnownLine{"rminitadapter failed", "", ""}, KnownLine{"rm_init_adapter failed", "", ""},
+    KnownLine{"xid (", "", ""}, KnownLine{"gpu at pci", "", ""}, KnownLine{"loading nvidia", "", ""}};
+
 void rminit_failed(const Subject& s, Verdicts& out) {
-  report(s, out, gpu_severity(s),
-         {failed_init, "the driver could not start a GPU",
-          "dmesg | grep -B5 -A5 NVRM; usual causes are power, firmware settings of memory windows, the wrong "
-          "kernel module flavor and missing GSP firmware"});
+  if (!has_log(s, out)) return;
+  const auto failures = log_lines(s.facts, failed_init);
+  if (failures.empty()) return out.pass("no such line " + since(s));
+  const auto lines = lines_of_start(*s.facts.kernel.log);
+  const auto known = known_line(lines, init_lines);
+  const auto cause =
+      std::ranges::find_if(lines, [](const std::string& line) { return !known_of(line, failed_init_lines); });
+  const bool plain = !known && cause == lines.end();
+  const std::string first = known ? known->line : plain ? failures.back() : *cause;
+  out.fail(
+      gpu_severity(s),
+      known   ? "the driver could not start a GPU: " + known->message()
+      : plain ? "the driver could not start a GPU"
+              : "the driver could not start a GPU: " + first.substr(first.starts_with("NVRM: ") ? 6 : 0),
+      first == failures.back() ? last_of(failures) : fmt::format("{}; then: {}", first, failures.back()),
+      known ? std::string(known->known->remedy)
+            : "dmesg | grep -B5 -A5 NVRM; usual causes are power, firmware settings of memory windows, the "
+              "wrong kernel module flavor and missing GSP firmware");
 }
 
 constexpr std::array<std::string_view, 2> gsp = {"_kgspIsHeartbeatTimedOut", "rpcRecvPoll timedout"};

@@ -24,6 +24,29 @@ bool has_log(const Subject& s, Verdicts& out) {
   return s.facts.kernel.log.has_value();
 }
 
+bool runs_in_container(const facts::Facts& facts) {
+  return facts.software.paths.contains("/run/nvidia/driver") ||
+         std::ranges::any_of(facts.nvidia.libraries,
+                             [](const std::string& path) { return path.starts_with("/run/nvidia/driver/"); });
+}
+
+bool has_toolkit_of_container(const facts::Facts& facts) {
+  constexpr std::string_view folder = "/usr/local/nvidia/toolkit";
+  if (facts.software.paths.contains(std::string(folder))) return true;
+  const auto names = [&](const std::optional<std::string>& text) { return text && text->contains(folder); };
+  const auto& runtime = facts.runtime;
+  if (runtime.containerd && (names(runtime.containerd->dump) || names(runtime.containerd->config)))
+    return true;
+  if (runtime.docker && names(runtime.docker->daemon_json)) return true;
+  return runtime.crio_config && std::ranges::any_of(runtime.crio_config->texts, [&](const auto& file) {
+           return file.second.contains(folder);
+         });
+}
+
+bool is_wsl(const facts::Facts& facts) {
+  return facts.software.paths.contains("/dev/dxg") || facts.kernel.release.contains("microsoft-standard-WSL");
+}
+
 std::optional<std::string> word(const facts::Gpu& gpu, const std::string& path) {
   const auto place = gpu.readings.find(path);
   return place == gpu.readings.end() ? std::nullopt : std::optional(place->second);
@@ -40,6 +63,12 @@ void report_unread(const Subject& s, Verdicts& out, std::initializer_list<const 
     for (const char* path : paths)
       if (const auto text = word(gpu, path); text && !number(gpu, path))
         out.unknown(fmt::format("{}: {} is {}", name_of(gpu), path, *text));
+}
+
+std::string model_name(const Subject& s, const facts::PciGpu& gpu) {
+  const GpuModel* model = s.data.find_gpu(gpu.device_id, gpu.subsystem);
+  return model ? fmt::format("{} ({})", model->name, gpu.slot)
+               : fmt::format("10de:{} ({})", gpu.device_id, gpu.slot);
 }
 
 std::string name_of(const facts::Gpu& gpu) {

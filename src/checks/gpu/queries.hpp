@@ -16,12 +16,21 @@ namespace checks {
 /// A host with GPUs whose kernel log could be read; skipped with the reason otherwise.
 [[nodiscard]] bool has_log(const Subject& subject, Verdicts& out);
 
+/// Whether the driver's programs and libraries are in a container: the GPU Operator's, at /run/nvidia/driver.
+[[nodiscard]] bool runs_in_container(const facts::Facts& facts);
+/// Whether the container runtime uses a toolkit in a container's folder: /usr/local/nvidia/toolkit.
+[[nodiscard]] bool has_toolkit_of_container(const facts::Facts& facts);
+/// Whether the host is the Windows Subsystem for Linux: GPUs are at /dev/dxg, and Windows has the driver.
+[[nodiscard]] bool is_wsl(const facts::Facts& facts);
+
 /// The text of a reading, or nothing if the GPU does not report it.
 [[nodiscard]] std::optional<std::string> word(const facts::Gpu& gpu, const std::string& path);
 /// The number at the beginning of a reading: "35 C" is 35.
 [[nodiscard]] std::optional<double> number(const facts::Gpu& gpu, const std::string& path);
 /// Unknown for each GPU with one of these readings that is not a number: "Unknown Error".
 void report_unread(const Subject& subject, Verdicts& out, std::initializer_list<const char*> paths);
+/// "NVIDIA H200 (0000:00:06.0)"
+[[nodiscard]] std::string model_name(const Subject& subject, const facts::PciGpu& gpu);
 /// "GPU 3 (NVIDIA H200)"
 [[nodiscard]] std::string name_of(const facts::Gpu& gpu);
 

@@ -115,7 +115,7 @@ void nvidia_fs(const Subject& s, Verdicts& out) {
   if (*version >= Version{2, 17, 5} && s.facts.nvidia.driver->open_modules == false)
     return out.fail(Severity::warning, "this nvidia_fs needs the driver's open kernel modules",
                     s.facts.rdma.nvidia_fs_version + " with proprietary modules",
-                    "install the open modules (Ubuntu: nvidia-driver-…-open), or nvidia-fs before 2.17.5");
+                    "install the open modules (@install-driver@), or nvidia-fs before 2.17.5");
   out.pass(s.facts.rdma.nvidia_fs_version);
 }
 

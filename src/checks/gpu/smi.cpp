@@ -1,11 +1,13 @@
 #include "gpuadm/base/text.hpp"
 
 #include "checks/gpu/queries.hpp"
+#include "checks/last_lines.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <ranges>
 
 namespace checks {
 
@@ -30,9 +32,7 @@ constexpr std::array meanings = {
     Meaning{9, "the NVIDIA driver is not loaded", "modprobe nvidia; if it fails: dmesg | grep -i nvidia"},
     Meaning{10, "the driver has a problem with the GPU's interrupt",
             "dmesg | grep NVRM, and check the BIOS settings for MSI"},
-    Meaning{
-        12, "libnvidia-ml.so is missing",
-        "install the driver's libraries (Ubuntu: libnvidia-compute of the driver's version), then: ldconfig"},
+    Meaning{12, "libnvidia-ml.so is missing", "@driver-libraries@, in the driver's version, then: ldconfig"},
     Meaning{13, "libnvidia-ml.so is too old for this nvidia-smi",
             "install libraries and nvidia-smi of one version"},
     Meaning{14, "a GPU's infoROM is corrupt", "reseat or replace the GPU; the vendor has tools to check it"},
@@ -43,20 +43,65 @@ constexpr std::array meanings = {
             "reboot (a hung driver cannot be unloaded); dmesg | grep -E 'NVRM|Xid' shows the reason"},
 };
 
+/// What nvidia-smi says when it fails, whatever its status.
+constexpr std::array smi_lines = {
+    KnownLine{"gpu is lost", "a GPU has fallen off the bus",
+              "dmesg | grep -E 'NVRM|Xid'; drain the node and power-cycle the machine; replace the GPU if it "
+              "happens again"},
+    KnownLine{
+        "unable to determine the device handle", "a GPU does not answer the driver",
+        "dmesg | grep -E 'NVRM|Xid' shows why (a GPU that fell off the bus: Xid 79); drain the node and "
+        "power-cycle the machine; reseat or replace the GPU if it happens again"},
+};
+
+/// "0000:DB:00.0" of "for GPU6: 0000:DB:00.0: Unknown Error"; empty if it names none.
+std::string slot_in(std::string_view text) {
+  for (std::string_view word : base::words(text)) {
+    if (word.starts_with("GPU")) word.remove_prefix(3);
+    const std::size_t dot = word.find('.');
+    if (dot != std::string_view::npos && std::ranges::count(word.substr(0, dot), ':') == 2)
+      return std::string(word.substr(0, dot + 2));
+  }
+  return {};
+}
+
+/// The newest line of the driver in the kernel's log, as evidence.
+std::string driver_message(const Subject& s) {
+  if (!s.facts.kernel.log) return {};
+  for (const facts::LogLine& line : std::views::reverse(*s.facts.kernel.log))
+    if (line.text.starts_with("NVRM: ") && !line.text.contains("loading NVIDIA") &&
+        !line.text.contains("Xid ("))
+      return "; kernel log: " + line.text;
+  return {};
+}
+
 void smi_runs(const Subject& s, Verdicts& out) {
   if (!is_gpu_host(s, out)) return;
+  if (!s.facts.nvidia.smi_status && runs_in_container(s.facts))
+    return out.skip("the driver's programs are in its container (/run/nvidia/driver)");
   if (!s.facts.nvidia.smi_status)
     return out.fail(gpu_severity(s), "nvidia-smi is not installed",
                     "not in PATH, /usr/local/nvidia/bin or /opt/nvidia/bin",
-                    "install the driver's utilities (Ubuntu: nvidia-utils of the driver's version)");
+                    "@driver-utilities@, in the driver's version");
   int status = *s.facts.nvidia.smi_status;
   if (status == 137 || status == 143) status = 124;
   if (status != 0) {
     const auto row = std::ranges::find(meanings, status, &Meaning::status);
+    const KnownLine* known = known_of(s.facts.nvidia.smi_message, smi_lines);
+    const auto slot = known ? slot_in(s.facts.nvidia.smi_message) : std::string();
+    if (known && std::ranges::find(smi_lines, known->part, &KnownLine::part) != smi_lines.end())
+      return out.fail(gpu_severity(s), std::string(known->cause) + (slot.empty() ? "" : ": " + slot),
+                      fmt::format("exit status {}: {}{}", *s.facts.nvidia.smi_status,
+                                  s.facts.nvidia.smi_message, driver_message(s)),
+                      std::string(known->remedy));
     return out.fail(
-        gpu_severity(s), row == meanings.end() ? "nvidia-smi fails" : row->message,
-        fmt::format("exit status {}{}", *s.facts.nvidia.smi_status,
-                    s.facts.nvidia.smi_message.empty() ? "" : ": " + s.facts.nvidia.smi_message),
+        gpu_severity(s),
+        row != meanings.end()                ? row->message
+        : s.facts.nvidia.smi_message.empty() ? std::string("nvidia-smi fails")
+                                             : "nvidia-smi fails: " + s.facts.nvidia.smi_message,
+        fmt::format("exit status {}{}{}", *s.facts.nvidia.smi_status,
+                    s.facts.nvidia.smi_message.empty() ? "" : ": " + s.facts.nvidia.smi_message,
+                    driver_message(s)),
         row == meanings.end() ? "run nvidia-smi on the host, and check dmesg | grep NVRM" : row->remedy);
   }
   const auto driven = static_cast<std::size_t>(
@@ -71,6 +116,7 @@ void smi_runs(const Subject& s, Verdicts& out) {
 }
 
 void libs_present(const Subject& s, Verdicts& out) {
+  if (is_wsl(s.facts)) return out.skip("Windows has the driver's libraries, in /usr/lib/wsl");
   if (!s.facts.nvidia.driver) return out.skip("no NVIDIA driver is loaded");
   const auto named = [&](std::string_view part) {
     return std::ranges::any_of(s.facts.nvidia.libraries,
@@ -80,13 +126,13 @@ void libs_present(const Subject& s, Verdicts& out) {
   for (const char* library : {"libnvidia-ml.so", "libcuda.so"})
     if (!named(library)) missing.emplace_back(library);
   if (!missing.empty())
-    out.fail(
-        gpu_severity(s), "libraries of the driver are missing: " + list(missing),
-        "not in /usr/lib or /usr/local/nvidia",
-        "install the driver's libraries (Ubuntu: libnvidia-compute of the driver's version), then: ldconfig");
+    out.fail(gpu_severity(s), "libraries of the driver are missing: " + list(missing),
+             "not in /usr/lib or /usr/local/nvidia",
+             "@driver-libraries@, in the driver's version, then: ldconfig");
 }
 
 void device_nodes(const Subject& s, Verdicts& out) {
+  if (is_wsl(s.facts)) return out.skip("on WSL programs use /dev/dxg");
   if (!s.facts.nvidia.driver) return out.skip("no NVIDIA driver is loaded");
   std::vector<std::string> missing;
   for (const char* path : {"/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools"})
@@ -114,10 +160,29 @@ void persistence(const Subject& s, Verdicts& out) {
              "systemctl enable --now nvidia-persistenced");
 }
 
+/// Whether the GPUs of the host are shared by MPS, which wants them exclusive: its daemon is their only
+/// program.
+bool uses_mps(const Subject& s) {
+  const auto is_mps = [](const auto& entry) {
+    return entry.second.sharing && entry.second.sharing->sharing == spec::Sharing::mps;
+  };
+  if (s.cluster.gpu.defaults.sharing == spec::Sharing::mps ||
+      std::ranges::any_of(s.cluster.gpu.models, is_mps) ||
+      (s.host.gpu.sharing && s.host.gpu.sharing->sharing == spec::Sharing::mps) ||
+      s.facts.software.paths.contains("/run/nvidia/mps") || checks::is_active(s.facts, "nvidia-mps.service"))
+    return true;
+  const auto& states = s.facts.kubernetes.pod_states;
+  return states && std::ranges::any_of(states->containers, [](const facts::PodContainer& one) {
+           return one.name.contains("mps-control-daemon") && one.state == "running";
+         });
+}
+
 void compute_mode(const Subject& s, Verdicts& out) {
   if (!lists_gpus(s, out)) return;
+  const bool shared = uses_mps(s);
   for (const Gpu& gpu : s.facts.nvidia.gpus)
-    if (gpu.compute_mode && *gpu.compute_mode != "Default")
+    if (gpu.compute_mode && *gpu.compute_mode != "Default" &&
+        !(shared && *gpu.compute_mode == "Exclusive_Process"))
       out.fail(Severity::warning, fmt::format("GPU {} does not accept every program", gpu.index),
                "compute mode " + *gpu.compute_mode, fmt::format("nvidia-smi -i {} -c 0", gpu.index));
 }

@@ -27,7 +27,7 @@ void shell_posix(const Subject& s, Verdicts& out) {
   if (s.facts.software.tools.empty()) return out.unknown("the probe listed no tools");
   if (!missing.empty())
     out.fail(Severity::blocker, "basic tools are missing: " + list(missing), "not in PATH: " + list(missing),
-             "install the packages that have them (Debian: coreutils, mawk, sed, grep)");
+             "install the packages that have them (coreutils, mawk or gawk, sed, grep)");
   if (!s.facts.noise.empty())
     out.fail(Severity::warning, "the login shell prints text before commands run", s.facts.noise,
              "print it for interactive shells only: in ~/.bashrc and /etc/profile.d, return early unless $- "
@@ -119,16 +119,24 @@ constexpr std::array access_rows = std::to_array<Check>({
      preflight, plan_was_read},
     {"host.init.systemd", "systemd is process 1",
      "the kubelet and the container runtime are systemd services", "/proc/1/comm", preflight | node, systemd},
-    {"host.os.supported", "the operating system is supported",
-     "packages and their names differ between systems", "/etc/os-release /usr/lib/os-release paths tools",
-     preflight, os_supported},
     {"host.os.immutable", "packages can be installed", "image-based systems cannot install packages",
      "/etc/os-release /usr/lib/os-release paths tools", preflight, os_immutable},
     {"host.arch.supported", "the processor architecture is supported",
      "Kubernetes and the NVIDIA driver exist for x86_64 and aarch64", "machine", preflight, arch_supported},
 });
 
+/// After the faults of the report: it stops nothing.
+constexpr std::array support_rows = std::to_array<Check>({
+    {"host.os.supported", "the operating system is supported",
+     "packages and their names differ between systems", "/etc/os-release /usr/lib/os-release paths tools",
+     preflight, os_supported},
+});
+
 }  // namespace
+
+std::span<const Check> support_checks() {
+  return support_rows;
+}
 
 std::span<const Check> access_checks() {
   return access_rows;

@@ -39,7 +39,7 @@ void unattended_upgrades(const Subject& s, Verdicts& out) {
     if (package.installed && !package.held && must_stay(name)) loose.push_back(name);
   if (!loose.empty())
     out.fail(Severity::warning, "unattended upgrades may replace packages under running pods", list(loose),
-             "apt-mark hold " + base::join(loose, " "));
+             "@hold@ " + base::join(loose, " "));
 }
 
 /// The value of `signed-by=` in a one-line entry, or of a `Signed-By:` line.

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 namespace checks {
@@ -61,9 +62,42 @@ bool needs(const Subject& s, Verdicts& out, std::initializer_list<const char*> m
     if (!is_loadable(s.facts, module)) missing.emplace_back(module);
   if (missing.empty()) return true;
   out.fail(Severity::warning, fmt::format("the kernel has no modules for {}", what), list(missing),
-           fmt::format("install the kernel's extra modules (Ubuntu: linux-modules-extra-{})",
-                       s.facts.kernel.release));
+           "@extra-modules@");
   return false;
+}
+
+/// The modules of iptables that kube-proxy's rules use: pkg/proxy/iptables/proxier.go.
+constexpr std::array proxy_matches = {"xt_comment", "xt_conntrack", "xt_mark", "xt_MASQUERADE"};
+
+/// Whether the probe looked for the module: recordings of earlier versions name fewer.
+bool names_any(const facts::Facts& facts, std::string_view stem) {
+  const auto begins = [&](const std::string& name) { return name.starts_with(stem); };
+  return std::ranges::any_of(facts.kernel.modules_loadable, begins) ||
+         std::ranges::any_of(facts.kernel.modules_builtin, begins) ||
+         std::ranges::any_of(facts.kernel.modules, begins);
+}
+
+void proxy_modules(const Subject& s, Verdicts& out) {
+  const std::string mode =
+      s.stage == Stage::node ? s.facts.kubernetes.proxy_mode.value_or(proxy_mode(s)) : proxy_mode(s);
+  if (mode == "nftables") {
+    if (names_any(s.facts, "nft_"))
+      (void)needs(s, out, {"nf_tables", "nft_ct", "nft_masq", "nft_numgen"}, "kube-proxy's mode nftables");
+    else
+      (void)needs(s, out, {"nf_tables"}, "kube-proxy's mode nftables");
+    return;
+  }
+  if (s.facts.kernel.modules_loadable.empty() && s.facts.kernel.modules_builtin.empty())
+    return out.unknown("the kernel's modules could not be read");
+  std::vector<std::string> missing;
+  for (const char* module : proxy_matches)
+    if (!is_loadable(s.facts, module)) missing.emplace_back(module);
+  if (missing.empty()) return;
+  // On a node, what is missing would have stopped it.
+  out.fail(Severity::warning,
+           fmt::format("the kernel lacks modules of iptables that kube-proxy needs: {}", list(missing)),
+           fmt::format("not loaded, not built in, not in /lib/modules/{}", s.facts.kernel.release),
+           "@extra-modules@; or, on Kubernetes 1.31 and newer: patches: { kubeProxy: { mode: nftables } }");
 }
 
 void ipvs(const Subject& s, Verdicts& out) {
@@ -94,6 +128,9 @@ constexpr std::array feature_rows = std::to_array<Check>({
      "kubeadm warns about missing ones", "/boot/config-* /proc/config.gz paths", preflight, config_optional},
     {"kernel.module.ipvs", "kube-proxy's mode ipvs can work", "IPVS is a part of the kernel",
      "/proc/modules /lib/modules/* /sys/module/ /proc/filesystems paths", preflight, ipvs},
+    {"kernel.module.kube-proxy", "the kernel has the modules of kube-proxy's mode",
+     "its rules are refused without them",
+     "/proc/modules /lib/modules/* /sys/module/ /proc/filesystems paths", preflight, proxy_modules},
     {"kernel.module.dm-thin", "the device mapper can store images",
      "containerd is configured to store them there",
      "/proc/modules /lib/modules/* /sys/module/ /proc/filesystems paths containerd-dump "

@@ -75,8 +75,7 @@ void module(const Subject& s, Verdicts& out, std::string_view name, std::string_
     return out.fail(
         Severity::blocker, fmt::format("the kernel has no module {}, which {} needs", name, needed_for),
         fmt::format("not loaded, not built in, not under /lib/modules/{}", s.facts.kernel.release),
-        fmt::format("install the kernel's extra modules (Ubuntu: linux-modules-extra-{})",
-                    s.facts.kernel.release));
+        "@extra-modules@");
   if (s.stage == Stage::node || step.empty())
     return out.fail(step.empty() ? Severity::note : Severity::blocker,
                     fmt::format("the module {} is not loaded", name), "it can be loaded",
@@ -103,8 +102,7 @@ void on_demand(const Subject& s, Verdicts& out, std::string_view name, std::stri
   out.fail(Severity::warning,
            fmt::format("the kernel may have no module {}, which {} needs", name, needed_for),
            fmt::format("not loaded, not built in, not under /lib/modules/{}", s.facts.kernel.release),
-           fmt::format("install the kernel's extra modules (Ubuntu: linux-modules-extra-{})",
-                       s.facts.kernel.release));
+           "@extra-modules@");
 }
 
 void conntrack_table(const Subject& s, Verdicts& out) {

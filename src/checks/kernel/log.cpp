@@ -108,6 +108,79 @@ constexpr Sign peermem{{{{"peermem", "invalid context"}, {"peermem", "error"}}},
                        "modprobe -r nvidia_peermem && modprobe nvidia_peermem while no job runs; if it "
                        "happens again, install the driver after MLNX_OFED, or use DMA-BUF"};
 
+constexpr Sign conntrack_full{
+    {{{"nf_conntrack", "table full"}}},
+    {},
+    86'400,
+    Severity::warning,
+    "the table of tracked connections was full: new connections were dropped",
+    "sysctl -w net.netfilter.nf_conntrack_max=1048576 | tee -a "
+    "/etc/sysctl.d/99-gpuadm.conf; find the program that opens so many connections"};
+constexpr Sign upperdir{
+    {{{"overlayfs", "not supported as upperdir"}, {"overlayfs", "failed to"}}},
+    {},
+    0,
+    Severity::warning,
+    "the kernel refuses an overlay file system: containers do not start on that file system",
+    "mount ext4 or XFS on the folder of images (/var/lib/containerd)"};
+/// AppArmor's profile of containers lacks the rule for runc's own profile: runc#4281, containerd#10542.
+constexpr Sign signals{
+    {{{"apparmor=\"denied\"", "operation=\"signal\""}}},
+    {},
+    86'400,
+    Severity::warning,
+    "AppArmor does not let the container runtime signal containers: pods cannot be stopped",
+    "upgrade containerd (its profile allows runc since 1.7.21 and 2.0), or: apparmor_parser -R "
+    "/etc/apparmor.d/runc"};
+constexpr Sign denied{{{{"apparmor=\"denied\"", "nvidia"},
+                        {"apparmor=\"denied\"", "containerd"},
+                        {"apparmor=\"denied\"", "kubelet"},
+                        {"apparmor=\"denied\"", "crio"}}},
+                      {"operation=\"signal\"", "operation=\"ptrace\""},
+                      86'400,
+                      Severity::note,
+                      "AppArmor has denied something to a container or its runtime today",
+                      "aa-status; if it belongs to the program: change the profile that the line names"};
+
+/// Lines that another check is about, or that report no fault.
+constexpr std::array<const Sign*, 9> all_signs = {
+    &hung, &oom, &machine_check, &disk, &nic_power, &peermem, &conntrack_full, &upperdir, &signals};
+
+/// Whether a line of the log reports an error: by its priority, otherwise by its words.
+bool reports_error(const LogLine& line) {
+  if (line.severe) return true;
+  const std::string low = base::lower(line.text);
+  for (const char* word : {"loading nvidia", "xid (", "pcie bus error", "bar ", "module verification failed"})
+    if (low.contains(word)) return false;
+  for (const char* word : {"error", "failed", "fail:", "rejected", "denied", "cannot", "can't", "unable to",
+                           "not supported", "timed out", "corrupt", "invalid", "refused"})
+    if (low.contains(word)) return true;
+  return false;
+}
+
+/// What no check knows is shown as the kernel wrote it.
+void other_errors(const Subject& s, Verdicts& out) {
+  constexpr std::size_t most = 5;
+  if (!s.facts.kernel.log) return out.unknown("the kernel's log could not be read");
+  std::vector<std::string> lines;
+  for (const LogLine& line : *s.facts.kernel.log) {
+    const bool known =
+        std::ranges::any_of(all_signs, [&](const Sign* sign) { return shows(*sign, line.text); }) ||
+        shows(denied, line.text);
+    if (known || !reports_error(line)) continue;
+    std::erase(lines, line.text);
+    lines.push_back(line.text);
+  }
+  if (lines.empty()) return;
+  std::string text;
+  const std::size_t first = lines.size() > most ? lines.size() - most : 0;
+  for (std::size_t i = lines.size(); i > first; --i) text += (text.empty() ? "" : "; ") + lines[i - 1];
+  if (first > 0) text += fmt::format("; and {} more", first);
+  out.fail(
+      Severity::note, "the kernel's log has errors that gpuadm does not know", text,
+      "dmesg -T --level=emerg,alert,crit,err; search the documentation of the driver that the line names");
+}
+
 constexpr std::array log_rows = std::to_array<Check>({
     {"kernel.dmesg.hung-task", "no task hangs in the kernel", "a hung task cannot be killed", "kernel-log",
      node, search<hung>},
@@ -115,6 +188,16 @@ constexpr std::array log_rows = std::to_array<Check>({
      "the kernel kills processes when memory runs out", "kernel-log", node, search<oom>},
     {"kernel.dmesg.mce", "the hardware reports no errors", "hardware errors precede crashes", "kernel-log",
      node, search<machine_check>},
+    {"kernel.dmesg.conntrack-full", "the table of tracked connections is not full",
+     "new connections are dropped when it is full", "kernel-log", node, search<conntrack_full>},
+    {"kernel.dmesg.overlayfs", "overlay file systems can be mounted", "containers do not start without them",
+     "kernel-log", preflight | node, search<upperdir>},
+    {"kernel.dmesg.apparmor-signal", "AppArmor lets the runtime stop containers",
+     "pods stay Terminating otherwise", "kernel-log", node, search<signals>},
+    {"kernel.dmesg.apparmor", "AppArmor has denied containers nothing today", "a denial looks like a fault",
+     "kernel-log", node, search<denied>},
+    {"kernel.dmesg.errors", "the kernel's log has no other errors", "an error may explain what fails",
+     "kernel-log", preflight | node, other_errors},
     {"host.disk.io-errors", "disks and file systems report no errors", "errors precede the loss of data",
      "kernel-log", preflight | node, search<disk>},
     {"rdma.nic.power", "network cards have enough power and are not too hot",

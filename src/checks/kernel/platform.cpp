@@ -103,8 +103,7 @@ void iommu(const Subject& s, Verdicts& out) {
     out.fail(Severity::warning,
              "the IOMMU translates peer-to-peer transfers of GPUs: they are slow or corrupt",
              list(translated) + ": " + s.facts.nvidia.pci_gpus.front().iommu,
-             "add iommu=pt to the kernel's command line (GRUB_CMDLINE_LINUX in /etc/default/grub), "
-             "update-grub, reboot");
+             "add iommu=pt to the kernel's command line (@kernel-parameters@), reboot");
 }
 
 void acs(const Subject& s, Verdicts& out) {
@@ -203,7 +202,7 @@ constexpr std::array platform_rows = std::to_array<Check>({
     {"kernel.iommu.state", "the IOMMU does not translate transfers of GPUs",
      "GPUDirect bypasses the processor", "pci paths /proc/cmdline virtualization", preflight | node, iommu},
     {"kernel.pcie.acs", "GPUs communicate directly", "ACS redirects their traffic to the processor",
-     "acs pci virtualization", node, acs},
+     "acs pci virtualization", preflight | node, acs},
     {"kernel.cmdline.recorded", "the kernel's command line is known", "other checks depend on it",
      "/proc/cmdline", preflight, command_line},
     {"kernel.zombies", "there are few zombie processes", "each zombie keeps a process number",

@@ -56,9 +56,38 @@ void cidr_overlap(const Subject& s, Verdicts& out) {
   overlap(s, out, "network.serviceCIDR", s.cluster.network.service_cidr);
 }
 
+/// A pod network of a family in which the host has no address of its own reaches no other node.
+void same_family(const Subject& s, Verdicts& out) {
+  if (standing_of(s) == Standing::running) return out.pass("the cluster runs");
+  bool four = false, six = false;
+  for (const facts::Address& address : s.facts.network.all_addresses) {
+    const auto own = Cidr::parse(address.cidr);
+    if (!own || is_cni_link(address.link) || address.link == "lo" || address.cidr.starts_with("127.") ||
+        address.cidr.starts_with("169.254.") || address.cidr.starts_with("fe80:") ||
+        address.cidr.starts_with("::1/"))
+      continue;
+    (own->v6 ? six : four) = true;
+  }
+  if (!four && !six) return out.unknown("the host's addresses could not be read");
+  const auto pods = Cidr::parse(s.cluster.network.pod_cidr);
+  if (!pods || (pods->v6 ? six : four)) return;
+  out.fail(
+      Severity::blocker,
+      fmt::format("the host has only {} addresses, and network.podCIDR is {}", six ? "IPv6" : "IPv4",
+                  pods->v6 ? "IPv6" : "IPv4"),
+      fmt::format("network.podCIDR: {}", s.cluster.network.pod_cidr),
+      six ? "set network: { plugin: none, podCIDR: fd00:10:244::/56, serviceCIDR: fd00:10:96::/112 } and "
+            "install "
+            "a network plugin for IPv6; or give the host an IPv4 address"
+          : "set network: { podCIDR: 10.244.0.0/16, serviceCIDR: 10.96.0.0/12 }, or give the host an IPv6 "
+            "address");
+}
+
 constexpr std::array address_range_rows = std::to_array<Check>({
     {"kubeadm.cidr-overlap", "pod, Service and host networks do not overlap",
      "an address in two networks reaches only one of them", "routes addresses", preflight, cidr_overlap},
+    {"kubeadm.address-family", "the host has an address of the pod network's family",
+     "pods of an IPv4 network do not reach other nodes by IPv6", "addresses", preflight, same_family},
 });
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/facts/families.hpp"
 
+#include "checks/kubelet/distribution.hpp"
 #include "checks/queries.hpp"
 
 #include <fmt/format.h>
@@ -17,9 +18,23 @@ using base::Version;
 constexpr std::string_view reset =
     "back up what you need, then: kubeadm reset -f && rm -rf /etc/cni/net.d /var/lib/etcd";
 
+void foreign_distribution(const Subject& s, const Running& running, Verdicts& out) {
+  const Distribution& one = *running.distribution;
+  out.fail(
+      Severity::blocker, fmt::format("a {} cluster runs on this host", one.name),
+      running.evidence + (s.facts.software.paths.contains(std::string(one.folder))
+                              ? fmt::format(", its data are in {}", one.folder)
+                              : ""),
+      fmt::format("gpuadm creates clusters with kubeadm and does not manage {}: use another host; or, if the "
+                  "cluster and its data are to be deleted: {}",
+                  one.name, one.removal));
+}
+
 /// Judges leftovers of Kubernetes on the host. `there`: the leftover of this check, empty if there is none.
 void leftover(const Subject& s, Verdicts& out, std::string_view what, const std::vector<std::string>& there) {
   if (there.empty()) return;
+  if (const Running running = distribution_of(s.facts); running.distribution)
+    return out.skip(fmt::format("{} of the {} cluster on this host", what, running.distribution->name));
   switch (standing_of(s)) {
     case Standing::running:
       return out.pass(fmt::format("{} of the cluster that runs on this host", what));
@@ -41,6 +56,8 @@ void leftover(const Subject& s, Verdicts& out, std::string_view what, const std:
 }
 
 void foreign_cluster(const Subject& s, Verdicts& out) {
+  if (const Running running = distribution_of(s.facts); running.distribution)
+    return foreign_distribution(s, running, out);
   if (!has_foreign_cluster(s.facts)) return;
   const std::string evidence = cluster_text(s.facts);
   if (s.decisions.may_exist) return out.pass(evidence + ": described by the cluster file");
@@ -92,6 +109,9 @@ void leftover_cni(const Subject& s, Verdicts& out) {
   for (const facts::Link& link : s.facts.network.links)
     if (is_cni_link(link.name)) there.push_back("link " + link.name);
   if (there.empty()) return;
+  if (const Running running = distribution_of(s.facts); running.distribution)
+    return out.skip(
+        fmt::format("of the {} cluster on this host: {}", running.distribution->name, list(there)));
   const Standing standing = standing_of(s);
   if (standing == Standing::running) return out.pass("of the cluster that runs on this host: " + list(there));
   if (s.facts.gpuadm_installed) return out.pass("of an earlier run: " + list(there));
@@ -118,6 +138,8 @@ void ports_free(const Subject& s, Verdicts& out) {
                                 : std::vector<Port>(worker_ports.begin(), worker_ports.end());
   const spec::NetworkPluginRow& plugin = spec::row_of(s.cluster.network.plugin);
   if (plugin.own_port != 0) ports.push_back({plugin.own_port, plugin.process});
+  if (const Running running = distribution_of(s.facts); running.distribution)
+    return out.skip(fmt::format("a {} cluster runs on this host", running.distribution->name));
   int ours = 0;
   for (const Port& port : ports) {
     const auto taken = std::ranges::find(*s.facts.network.listeners, port.number, &facts::Listener::port);
@@ -138,7 +160,7 @@ void ports_free(const Subject& s, Verdicts& out) {
   if (ours > 0 && out.silent()) out.pass("in use by the cluster that runs on this host");
 }
 
-/// A program, and its package on Debian and on Red Hat.
+/// A program, and its package on Debian and on Red Hat; SUSE's are called like these.
 struct Program {
   std::string_view name, debian, redhat;
 };
@@ -159,7 +181,10 @@ std::string install_line(const Subject& s, const std::vector<std::string>& missi
   const facts::Family family = s.facts.os.family;
   std::vector<std::string> packages;
   for (const Program& program : programs) {
-    const std::string package(family == facts::Family::redhat ? program.redhat : program.debian);
+    std::string package(family == facts::Family::debian ? program.debian : program.redhat);
+    if (family == facts::Family::suse && (package == "iproute" || package == "iproute-tc"))
+      package = "iproute2";
+    if (family == facts::Family::suse && package == "iptables-ebtables") package = "ebtables";
     if (has(missing, std::string(program.name)) && !has(packages, package)) packages.push_back(package);
   }
   const std::string line = base::join(packages, " ");
@@ -230,7 +255,7 @@ constexpr std::array kubeadm_rows = std::to_array<Check>({
      "listeners /proc/net/tcp /proc/net/tcp6 units", preflight, ports_free},
     {"kubeadm.foreign-cluster", "no cluster runs on this host that gpuadm did not create",
      "init must not change the settings of an unknown cluster",
-     "paths units /var/lib/gpuadm/journal/log /etc/kubernetes/admin.conf "
+     "paths units listeners /var/lib/gpuadm/journal/log /etc/kubernetes/admin.conf "
      "/etc/kubernetes/kubelet.conf",
      preflight, foreign_cluster},
     {"kubeadm.leftover-config", "the host has no configuration of another cluster",

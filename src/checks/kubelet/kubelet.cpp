@@ -1,5 +1,6 @@
 #include "gpuadm/base/text.hpp"
 
+#include "checks/last_lines.hpp"
 #include "checks/lint.hpp"
 #include "checks/queries.hpp"
 
@@ -72,10 +73,17 @@ void service_active(const Subject& s, Verdicts& out) {
   if (!is_node(s, out)) return;
   const auto unit = s.facts.software.units.find("kubelet.service");
   if (unit == s.facts.software.units.end()) return out.unknown("the kubelet's unit could not be read");
-  if (unit->second.active != "active")
-    return out.fail(Severity::blocker, "the kubelet does not run",
-                    "kubelet.service is " + unit->second.active + " (" + unit->second.sub + ")",
-                    "journalctl -u kubelet -n 30, then: systemctl restart kubelet");
+  if (unit->second.active != "active") {
+    const auto& log = unit->second.log.empty() ? s.facts.kubernetes.kubelet_log : unit->second.log;
+    const auto words = last_line(log, kubelet_lines());
+    const std::string state = "kubelet.service is " + unit->second.active + " (" + unit->second.sub + ")";
+    return out.fail(
+        Severity::blocker,
+        words ? "the kubelet does not run: " + words->message() : std::string("the kubelet does not run"),
+        words ? state + "; " + words->evidence("its journal") : state,
+        words ? words->remedy("journalctl -u kubelet -n 50, and read the lines before it")
+              : std::string("journalctl -u kubelet -n 30, then: systemctl restart kubelet"));
+  }
   // A kubelet that exits at startup is briefly active. RestartSec is 10 s in the unit of the Kubernetes
   // packages.
   constexpr double moment = 15;

@@ -126,6 +126,37 @@ void max_pods(const Subject& s, Verdicts& out) {
   out.skip("the node has no pod bridge");
 }
 
+/// "0-3,8" has five.
+std::size_t count_of_range(std::string_view range) {
+  std::size_t all = 0;
+  for (const std::string_view part : base::split(range, ',')) {
+    const std::size_t dash = part.find('-');
+    const auto first = base::to_int(base::trim(part.substr(0, dash)));
+    const auto last =
+        dash == std::string_view::npos ? first : base::to_int(base::trim(part.substr(dash + 1)));
+    if (first && last && *last >= *first && *last < 4096) all += static_cast<std::size_t>(*last - *first) + 1;
+  }
+  return all;
+}
+
+/// pkg/kubelet/cm/topologymanager: maxAllowableNUMANodes.
+void numa_nodes(const Subject& s, const std::string& policy, Verdicts& out) {
+  constexpr std::size_t most = 8;
+  const std::size_t nodes = count_of_range(s.facts.machine.numa_nodes);
+  const auto allowed = base::to_int(setting(s, {"topologyManagerPolicyOptions", "max-allowable-numa-nodes"}));
+  if (policy.empty() || policy == "none" || nodes <= most) return;
+  if (allowed && static_cast<std::size_t>(std::max(0LL, *allowed)) >= nodes) return;
+  out.fail(
+      Severity::blocker,
+      fmt::format("the kubelet does not start: its topology manager refuses more than {} NUMA nodes",
+                  allowed.value_or(most)),
+      fmt::format("{} NUMA nodes ({}), topologyManagerPolicy: {}", nodes, s.facts.machine.numa_nodes, policy),
+      fmt::format("set topologyManagerPolicyOptions: {{ max-allowable-numa-nodes: \"{}\" }} (Kubernetes 1.31 "
+                  "and newer), or topologyManagerPolicy: none, in /var/lib/kubelet/config.yaml; then: "
+                  "systemctl restart kubelet",
+                  nodes));
+}
+
 void topology(const Subject& s, Verdicts& out) {
   if (!has_config(s, out)) return;
   const auto or_none = [](const std::string& text) { return text.empty() ? "none" : text; };
@@ -157,6 +188,7 @@ void topology(const Subject& s, Verdicts& out) {
     out.fail(Severity::note, "pods are aligned to a NUMA node for their devices but not for their CPUs",
              fmt::format("topologyManagerPolicy: {}, cpuManagerPolicy: none", numa),
              "set cpuManagerPolicy: static");
+  numa_nodes(s, numa, out);
   if (out.silent()) out.pass(fmt::format("CPU manager {}, memory manager {}", cpu, memory));
 }
 
@@ -227,7 +259,7 @@ constexpr std::array kubelet_state_rows = std::to_array<Check>({
     {"kubelet.cpu-topology-manager", "the kubelet's CPU and memory managers can start",
      "the kubelet does not start with a state of another policy",
      "paths /var/lib/kubelet/config.yaml /var/lib/kubelet/cpu_manager_state "
-     "/var/lib/kubelet/memory_manager_state",
+     "/var/lib/kubelet/memory_manager_state /sys/devices/system/node/online",
      node, topology},
     {"kubelet.device-plugin-sock", "NVIDIA's device plugin is connected to the kubelet",
      "the node offers no GPU otherwise", "paths /var/lib/kubelet/device-plugins/ pci", node,

@@ -3,6 +3,7 @@
 
 #include "checks/cluster/whole.hpp"
 #include "checks/kubelet/reasons.hpp"
+#include "checks/last_lines.hpp"
 
 #include <algorithm>
 #include <array>
@@ -50,34 +51,6 @@ std::string_view without_header(std::string_view line) {
     return line;
   const std::size_t end = line.find("] ");
   return end == std::string_view::npos || end > 120 ? line : line.substr(end + 2);
-}
-
-bool any_of(std::string_view line, std::initializer_list<std::string_view> parts_of_it) {
-  return std::ranges::any_of(parts_of_it, [&](std::string_view part) { return contains(line, part); });
-}
-
-/// Lines about the progress of a program.
-bool informs(std::string_view line) {
-  return any_of(line, {"maxprocs: ", "[INFO]", "level=info", "\"level\":\"info\"", "INFO:"}) ||
-         (line.size() > 1 && line[0] == 'I' && std::isdigit(static_cast<unsigned char>(line[1])));
-}
-
-/// How relevant a line of a log is for why the program ended; 0: not at all.
-int weight(std::string_view line) {
-  if (base::trim(line).empty()) return 0;
-  if (any_of(line, {"unknown flag", "flag provided but not defined", "unknown shorthand",
-                    "unrecognized feature gate", "invalid argument"}))
-    return 6;
-  if (any_of(line, {"no space left", "too many open files", "address already in use", "read-only file system",
-                    "certificate has expired", "permission denied"}))
-    return 5;
-  if (any_of(line, {"\"level\":\"fatal\"", "\"level\":\"panic\"", "panic: "}) ||
-      (line.size() > 1 && line[0] == 'F' && std::isdigit(static_cast<unsigned char>(line[1]))))
-    return 4;
-  if (informs(line)) return 1;
-  return any_of(line, {"rror: ", "rror\":", "failed", "Failed", "cannot ", "refused", "not found", "no such"})
-             ? 3
-             : 2;
 }
 
 bool runs(const PodStates& states, const PodError& error) {

@@ -5,6 +5,7 @@
 
 #include "checks/cluster/whole.hpp"
 #include "checks/kernel/limits.hpp"
+#include "checks/last_lines.hpp"
 #include "checks/queries.hpp"
 
 #include <fmt/format.h>
@@ -57,37 +58,35 @@ void inotify_left(const Subject& s, const PodStates& states, Verdicts& out) {
 
 // --- The kubelet ---------------------------------------------------------------------------------------
 
-struct Ending {
-  std::string_view contains, remedy;
-};
-constexpr std::array endings = {
-    Ending{"unknown flag",
-           "remove the flag from /var/lib/kubelet/kubeadm-flags.env or /etc/default/kubelet, then: "
-           "systemctl restart kubelet"},
-    Ending{"LimitedSwap",
-           "boot with cgroup v2, or remove memorySwap from /var/lib/kubelet/config.yaml; then: systemctl "
-           "restart kubelet"},
-    Ending{"swap",
-           "swapoff -a, or set failSwapOn: false in /var/lib/kubelet/config.yaml; then: systemctl restart "
-           "kubelet"},
-    Ending{"cgroup v1",
-           "boot with cgroup v2, or set failCgroupV1: false in /var/lib/kubelet/config.yaml; then: "
-           "systemctl restart kubelet"},
-    Ending{"cgroup driver",
-           "set cgroupDriver in /var/lib/kubelet/config.yaml to the runtime's, then: systemctl restart "
-           "kubelet"},
-    Ending{"config", "correct /var/lib/kubelet/config.yaml, then: systemctl restart kubelet"},
-};
-
 void kubelet_exits(const Subject&, const PodStates& states, Verdicts& out) {
   if (states.kubelet_fatal.empty()) return;
-  const std::string why = plain_line(states.kubelet_fatal);
-  const auto ending =
-      std::ranges::find_if(endings, [&](const Ending& one) { return contains(why, one.contains); });
-  out.fail(Severity::blocker, "the kubelet exits: " + why,
-           "journal of kubelet.service: " + states.kubelet_fatal,
-           ending == endings.end() ? "journalctl -u kubelet -n 50, and read the lines before it"
-                                   : std::string(ending->remedy));
+  const LastLine last{states.kubelet_fatal, known_of(states.kubelet_fatal, kubelet_lines())};
+  out.fail(Severity::blocker, "the kubelet exits: " + last.message(),
+           last.evidence("journal of kubelet.service"),
+           last.remedy("journalctl -u kubelet -n 50, and read the lines before it"));
+}
+
+/// The API server does not let the kubelet be the node that it says it is.
+void kubelet_registers(const Subject& s, const PodStates& states, Verdicts& out) {
+  const std::string own = base::lower(s.facts.machine.hostname);
+  const std::string& certified = s.facts.kubernetes.node_name;
+  const bool overridden = s.facts.kubernetes.kubelet_flags.contains("--hostname-override");
+  const bool renamed = !certified.empty() && !own.empty() && !overridden && own != certified;
+  std::string line;
+  for (const std::string& text : states.kubelet_log)
+    if (text.contains("Unable to register node")) line = text;
+  if (renamed)
+    return out.fail(
+        Severity::blocker,
+        fmt::format("the host is called {}, and its kubelet's certificate is of the node {}", own, certified),
+        line.empty() ? "system:node:" + certified + " in /etc/kubernetes/kubelet.conf"
+                     : "journal of kubelet.service: " + line,
+        fmt::format("hostnamectl set-hostname {}, then: systemctl restart kubelet", certified));
+  if (line.empty()) return;
+  const LastLine last{line, known_of(line, kubelet_lines())};
+  out.fail(Severity::blocker, "the kubelet cannot register its node: " + last.message(),
+           last.evidence("journal of kubelet.service"),
+           last.remedy("journalctl -u kubelet -n 50; kubectl get nodes"));
 }
 
 // --- Disks ---------------------------------------------------------------------------------------------
@@ -218,13 +217,16 @@ void containers_run(const Subject&, const PodStates& states, Verdicts& out) {
       continue;
     // Every kubelet reports this after its start, until it has the list of services.
     if (contains(error.message, "services have not yet been read at least once")) continue;
+    const LastLine last{error.message, known_of(error.message, pod_lines())};
     out.fail(
         severity_for(error.pod),
-        fmt::format("{} cannot be started: {}",
-                    error.container.empty() ? "the pod " + error.pod : "the container " + error.container,
-                    last_clause(error.message)),
+        fmt::format(
+            "{} cannot be {}: {}",
+            error.container.empty() ? "the pod " + error.pod : "the container " + error.container,
+            error.operation == "KillContainer" || error.operation == "KillPodSandbox" ? "stopped" : "started",
+            last.known && !last.known->cause.empty() ? last.message() : last_clause(error.message)),
         error.pod + ": " + error.message,
-        "gpuadm explain pod " + error.pod + ", or: journalctl -u kubelet -n 50");
+        last.remedy("gpuadm explain pod " + error.pod + ", or: journalctl -u kubelet -n 50"));
   }
   for (const std::string& line : states.kubelet_log)
     if (contains(line, "process manifest file") || contains(line, "process config file"))
@@ -239,6 +241,10 @@ constexpr std::array reason_rows = std::to_array<Check>({
      of_states<inotify_left>},
     {"kubelet.exits", "the kubelet does not exit", "its last line shows the setting that it rejects",
      "paths kubelet-state kubelet-errors pod-containers", node, of_states<kubelet_exits>},
+    {"kubelet.node-name", "the kubelet may register its node",
+     "the API server lets a kubelet change only the node of its certificate",
+     "paths /proc/sys/kernel/hostname /etc/kubernetes/kubelet.conf pod-containers kubelet-errors", node,
+     of_states<kubelet_registers>},
     {"host.disk.no-space", "no program on the node has run out of disk space",
      "images are not unpacked and containers do not start on a full disk",
      "pod-containers kubelet-errors runtime-errors/*", node, of_states<space_left>},

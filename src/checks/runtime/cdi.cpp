@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 namespace checks {
 
@@ -36,6 +37,17 @@ void config_valid(const Subject& s, Verdicts& out) {
   if (is_on(*toolkit.config, {"nvidia-container-cli", "no-cgroups"}))
     out.fail(Severity::warning, "containers see GPUs but cannot open them", "no-cgroups = true",
              "nvidia-ctk config --in-place --set nvidia-container-cli.no-cgroups=false");
+  const base::Tree* by_variable =
+      toolkit.config->find("accept-nvidia-visible-devices-envvar-when-unprivileged");
+  if (by_variable && by_variable->as_bool() == false && s.cluster.gpu.stack == spec::GpuStack::native &&
+      s.cluster.gpu.allocator == spec::Allocator::device_plugin &&
+      s.cluster.gpu.strategy == spec::DeviceStrategy::runtime_class &&
+      !is_on(*toolkit.config, {"accept-nvidia-visible-devices-as-volume-mounts"}))
+    out.fail(Severity::warning, "the toolkit ignores the GPUs that the device plugin gives to pods",
+             "accept-nvidia-visible-devices-envvar-when-unprivileged = false",
+             "nvidia-ctk config --in-place --set "
+             "accept-nvidia-visible-devices-envvar-when-unprivileged=true, or let the plugin pass GPUs "
+             "otherwise: gpu: { strategy: cdi }");
   if (is_on(*toolkit.config, {"disable-require"}))
     out.fail(Severity::note, "images also start on drivers that are too old for them",
              "disable-require = true", "nvidia-ctk config --in-place --set disable-require=false");
@@ -65,11 +77,11 @@ constexpr std::array cli_troubles = {
     Trouble{"insufficient permissions", "the toolkit has no permission to open the GPU's devices",
             "allow the host's cgroup or its outer container to open /dev/nvidia*"},
     Trouble{"libnvidia-ml.so.1", "the toolkit does not find the driver's libraries",
-            "install the driver's libraries (libnvidia-compute), then: ldconfig"},
+            "@driver-libraries@, then: ldconfig"},
     Trouble{"version mismatch", "the driver's module and its libraries differ",
             "reboot the host, or reload the module"},
     Trouble{"cgroup subsystem devices not found", "the toolkit is too old for cgroup v2",
-            "apt-get install --only-upgrade nvidia-container-toolkit"},
+            "@upgrade@ nvidia-container-toolkit"},
 };
 
 void cli_info(const Subject& s, Verdicts& out) {
@@ -108,6 +120,18 @@ std::vector<const facts::CdiSpec*> specs_of(const Subject& s) {
 void spec_present(const Subject& s, Verdicts& out) {
   if (!is_ready_for_toolkit(s, out)) return;
   const auto specs = specs_of(s);
+  // nvidia-container-toolkit#1895: it describes all GPUs to daemons, and no single one to pods.
+  const auto& all = s.facts.nvidia.toolkit.cdi;
+  const auto management = std::ranges::find(all, "management.nvidia.com/gpu", &facts::CdiSpec::kind);
+  const bool by_plugin = std::ranges::any_of(
+      all, [](const facts::CdiSpec& spec) { return spec.kind.starts_with("k8s.device-plugin.nvidia.com/"); });
+  const bool wanted =
+      mode_of(s.facts.nvidia.toolkit) == "cdi" || s.cluster.gpu.strategy == spec::DeviceStrategy::cdi;
+  if (specs.empty() && wanted && management != all.end() && !by_plugin && s.stage == Stage::node &&
+      management->file.ends_with("/nvidia.yaml"))
+    return out.fail(gpu_severity(s), "no CDI specification describes single GPUs: pods get none",
+                    fmt::format("{} describes only management.nvidia.com/gpu", management->file),
+                    std::string(generate));
   if (specs.empty() && mode_of(s.facts.nvidia.toolkit) != "cdi") return out.skip("CDI is not in use");
   if (specs.empty())
     return out.fail(gpu_severity(s),
@@ -115,8 +139,9 @@ void spec_present(const Subject& s, Verdicts& out) {
                     "no specification of nvidia.com/gpu in /etc/cdi or /run/cdi", std::string(generate));
   if (s.facts.nvidia.gpus.empty()) return out.unknown("nvidia-smi lists no GPU to compare with");
   std::vector<std::string> missing;
+  const bool partial = std::ranges::any_of(specs, [](const auto* spec) { return spec->partial; });
   for (const facts::Gpu& gpu : s.facts.nvidia.gpus)
-    if (std::ranges::none_of(specs, [&](const auto* spec) { return names(*spec, gpu); }))
+    if (!partial && std::ranges::none_of(specs, [&](const auto* spec) { return names(*spec, gpu); }))
       missing.push_back(fmt::format("GPU {}", gpu.index));
   if (!missing.empty())
     out.fail(Severity::warning, "GPUs are missing from the CDI specification",
@@ -145,6 +170,28 @@ void spec_stale(const Subject& s, Verdicts& out) {
     out.fail(Severity::warning, "two CDI specifications describe the same GPUs",
              fmt::format("{} and {}", specs[0]->file, specs[1]->file),
              fmt::format("rm {}; nvidia-cdi-refresh maintains the other", specs[0]->file));
+}
+
+/// Programs that a specification of any vendor runs in each container: one that is gone stops the container.
+void hooks_present(const Subject& s, Verdicts& out) {
+  const auto& all = s.facts.nvidia.toolkit.cdi;
+  if (all.empty()) return out.skip("there is no CDI specification");
+  if (s.facts.software.tools.empty()) return out.unknown("the probe listed no tools");
+  std::set<std::string> there;
+  for (const auto& [tool, path] : s.facts.software.tool_paths) there.insert(path);
+  for (const auto& [path, kind] : s.facts.software.paths) there.insert(path);
+  for (const facts::CdiSpec& spec : all)
+    for (const std::string& hook : spec.hooks) {
+      const std::string name = hook.substr(hook.rfind('/') + 1);
+      // Whether nvidia-cdi-hook exists is known only if the probe looked for it; it comes with nvidia-ctk.
+      const bool looked = name == "nvidia-ctk" || (name == "nvidia-cdi-hook" && !s.facts.nvidia.ctk);
+      if (looked && hook.starts_with("/usr/") && !hook.starts_with("/usr/local/nvidia/toolkit/") &&
+          !there.contains(hook))
+        return out.fail(
+            gpu_severity(s), "a CDI specification runs a program that is not there: containers do not start",
+            fmt::format("{} runs {}", spec.file, hook),
+            s.facts.nvidia.ctk ? std::string(generate) : "@install-toolkit@, then: " + std::string(generate));
+    }
 }
 
 void refresh_service(const Subject& s, Verdicts& out) {
@@ -192,6 +239,9 @@ constexpr std::array cdi_rows = std::to_array<Check>({
     {"nct.cdi-refresh-service", "the CDI specification is refreshed with the driver",
      "a driver upgrade makes the old one invalid", "pci tools nvidia-ctk units", preflight | node,
      refresh_service},
+    {"nct.cdi-hooks", "the programs that CDI specifications run exist",
+     "a container does not start without them", "pci tools paths nvidia-ctk /etc/cdi/* /run/cdi/*",
+     preflight | node, hooks_present},
     {"nct.selinux-context", "SELinux lets containers open the GPU", "a wrong label looks like a missing GPU",
      "pci tools nvidia-ctk /sys/fs/selinux/enforce device-label", preflight | node, selinux_context},
 });

@@ -2,6 +2,7 @@
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/facts/runtime_version.hpp"
 
+#include "checks/last_lines.hpp"
 #include "checks/queries.hpp"
 
 #include <fmt/format.h>
@@ -15,12 +16,18 @@ namespace {
 using base::Version;
 using spec::Engine;
 
+/// The last words of a unit that has failed or is restarted, if its journal was read.
+std::optional<LastLine> last_words_of(const facts::Facts& facts, const std::string& unit) {
+  const auto place = facts.software.units.find(unit);
+  return place == facts.software.units.end() ? std::nullopt : last_line(place->second.log, unit_lines());
+}
+
 /// Where the run installs it from, or that the run cannot install it: init fails there
 /// (playbooks/runtime/install.yaml).
 void absent(const Subject& s, Verdicts& out, const std::string& name) {
   const bool docker = s.cluster.runtime.engine == Engine::docker;
   const std::string seen = fmt::format("not in PATH: {}", docker ? "dockerd" : name);
-  const std::string by_hand = docker ? "apt-get install docker.io" : "apt-get install containerd";
+  const std::string by_hand = docker ? "@install-docker@" : "@install-containerd@";
   switch (supply_of(s, s.decisions.of(s.host.name).runtime)) {
     case spec::Supply::repositories:
       return out.fail(Severity::note, name + " is not installed yet", seen,
@@ -56,12 +63,16 @@ void present(const Subject& s, Verdicts& out) {
     return out.fail(Severity::blocker, name + " is not installed yet", "the program is missing",
                     "run gpuadm init");
   }
+  const auto words = live ? last_words_of(s.facts, unit) : std::nullopt;
   if (!is_active(s.facts, unit))
-    return out.fail(live ? Severity::blocker : Severity::note, name + " does not run",
-                    unit + " is not active",
-                    live                     ? "journalctl -u " + unit + ", then: systemctl restart " + unit
-                    : engine.by_hand.empty() ? fmt::format("runtime.{}.running", engine.name)
-                                             : "systemctl enable --now " + name);
+    return out.fail(
+        live ? Severity::blocker : Severity::note,
+        words ? fmt::format("{} does not run: {}", name, words->message()) : name + " does not run",
+        words ? words->evidence("journal of " + unit) : unit + " is not active",
+        live ? (words ? *words : LastLine{})
+                   .remedy("journalctl -u " + unit + ", then: systemctl restart " + unit)
+        : engine.by_hand.empty() ? fmt::format("runtime.{}.running", engine.name)
+                                 : "systemctl enable --now " + name);
   out.pass(name + " " + version);
 }
 

@@ -140,10 +140,15 @@ void limits(const Subject& s, Verdicts& out) {
   const auto limit = [&](Severity severity, const char* key, const char* message, const char* wanted) {
     out.fail(severity, message, fmt::format("containerd.service has {}={}", key, value(key)),
              fmt::format("systemctl edit containerd: [Service] {}={}, then: systemctl restart containerd",
-                         key, wanted));
+                         std::string_view(key) == "LimitNOFILESoft" ? "LimitNOFILE" : key, wanted));
   };
   if (!is_at_least(value("LimitNOFILE"), 65536))
     limit(Severity::note, "LimitNOFILE", "containers have a low limit on open files", "infinity");
+  // Programs start with the soft limit: systemd's default is 1024, with a hard limit of 524288.
+  const std::string soft = value("LimitNOFILESoft");
+  if (!soft.empty() && !is_at_least(soft, 8192))
+    limit(Severity::warning, "LimitNOFILESoft", "programs in containers may open few files at once",
+          "infinity");
   if (!is_at_least(value("TasksMax"), 16384))
     limit(Severity::note, "TasksMax", "containerd has a low limit on processes", "infinity");
   if (value("Delegate") == "no")
@@ -224,30 +229,6 @@ void crictl_config(const Subject& s, Verdicts& out) {
            fmt::format("crictl config --set runtime-endpoint=unix://{}", socket));
 }
 
-void crio_config(const Subject& s, Verdicts& out) {
-  if (!uses(s, Engine::crio)) return out.not_applicable("the runtime is not CRI-O");
-  if (!s.facts.runtime.crio) return out.skip("CRI-O is not installed");
-  const facts::CrioConfig config = s.facts.runtime.crio_config.value_or(facts::CrioConfig{});
-  if (!config.error.empty())
-    return out.fail(Severity::blocker, "CRI-O's configuration cannot be read", config.error,
-                    "correct the file, then: systemctl restart crio");
-  const std::string manager = config.cgroup_manager.empty() ? "systemd" : config.cgroup_manager;
-  if (manager != cgroup_driver(s))
-    out.fail(Severity::blocker, "CRI-O and the kubelet use different cgroup drivers",
-             fmt::format("cgroup_manager = {}; the kubelet uses {}", manager, cgroup_driver(s)),
-             "set cgroup_manager in /etc/crio/crio.conf.d, drain, then restart crio and kubelet");
-  const bool hook = s.facts.software.paths.contains("/usr/share/containers/oci/hooks.d/oci-nvidia-hook.json");
-  if (hook && !s.facts.nvidia.toolkit.cdi.empty())
-    out.fail(Severity::warning, "the old NVIDIA hook and CDI both give containers the driver",
-             "/usr/share/containers/oci/hooks.d/oci-nvidia-hook.json",
-             "rm /usr/share/containers/oci/hooks.d/oci-nvidia-hook.json && systemctl restart crio");
-  if (has_gpu(s.facts) && s.facts.nvidia.ctk && !has(config.runtimes, "nvidia") &&
-      s.facts.nvidia.toolkit.cdi.empty() && !hook)
-    out.fail(Severity::warning, "CRI-O cannot give containers a GPU",
-             "no runtime is called nvidia, and there is no CDI specification",
-             "nvidia-ctk runtime configure --runtime=crio && systemctl restart crio");
-}
-
 constexpr std::array runtime_settings_rows = std::to_array<Check>({
     {"rt.containerd.registry-config-path", "registry mirrors are set where containerd reads them",
      "containerd 2.4 does not read the old form, and both together disable the CRI",
@@ -274,8 +255,6 @@ constexpr std::array runtime_settings_rows = std::to_array<Check>({
      preflight | node, version_eol},
     {"rt.crictl.config", "crictl uses the configured runtime", "crictl is the tool for inspecting containers",
      "/etc/crictl.yaml tools", preflight | node, crictl_config},
-    {"rt.crio.config", "CRI-O's configuration is valid", "its cgroup driver must be the kubelet's",
-     "crio /etc/crio/* paths", preflight | node, crio_config},
 });
 
 }  // namespace

@@ -1,6 +1,6 @@
 #include "gpuadm/base/text.hpp"
 
-#include "checks/queries.hpp"
+#include "checks/gpu/queries.hpp"
 
 #include <fmt/format.h>
 
@@ -30,7 +30,7 @@ void to_come(const Subject& s, Verdicts& out) {
     case spec::Supply::skipped:
       return out.fail(Severity::warning,
                       message + ", and this run skips its installation: pods cannot use GPUs", seen,
-                      "omit --skip-phases gpu/toolkit, or: apt-get install nvidia-container-toolkit");
+                      "omit --skip-phases gpu/toolkit, or: @install-toolkit@");
     case spec::Supply::open:
     case spec::Supply::none:
       break;
@@ -49,18 +49,21 @@ void installed(const Subject& s, Verdicts& out) {
         "--package), install nvidia-container-toolkit on the host, or: --skip-phases "
         "gpu/toolkit,gpu/cdi");
   if (!is_ready_for_toolkit(s, out)) return;
+  if (!s.facts.nvidia.ctk && has_toolkit_of_container(s.facts))
+    return out.pass("NVIDIA Container Toolkit of a container, in /usr/local/nvidia/toolkit");
   if (s.facts.nvidia.ctk || has(s.facts.software.tools, "nvidia-container-runtime"))
     return out.pass("NVIDIA Container Toolkit " + s.facts.nvidia.ctk.value_or(""));
   if (s.stage == Stage::preflight) return to_come(s, out);
   out.fail(gpu_severity(s), "the NVIDIA Container Toolkit is not installed: pods cannot use GPUs",
            "neither nvidia-ctk nor nvidia-container-runtime is in PATH",
-           "add NVIDIA's repository (https://nvidia.github.io/libnvidia-container) and: apt-get install "
-           "nvidia-container-toolkit");
+           "add NVIDIA's repository (https://nvidia.github.io/libnvidia-container) and: "
+           "@install-toolkit@");
 }
 
 void runtime_registered(const Subject& s, Verdicts& out) {
   if (!is_ready_for_toolkit(s, out)) return;
-  if (!s.facts.nvidia.ctk && !has(s.facts.software.tools, "nvidia-container-runtime"))
+  if (!s.facts.nvidia.ctk && !has(s.facts.software.tools, "nvidia-container-runtime") &&
+      !has_toolkit_of_container(s.facts))
     return out.skip("the NVIDIA Container Toolkit is not installed");
   if (!uses(s, spec::Engine::containerd) || !s.facts.runtime.containerd)
     return out.not_applicable("the runtime is not containerd");
@@ -85,7 +88,7 @@ void legacy(const Subject& s, Verdicts& out) {
   if (!seen.empty())
     out.fail(Severity::warning, "nvidia-docker is still installed; the NVIDIA Container Toolkit replaces it",
              list(seen),
-             "apt-get purge nvidia-docker nvidia-docker2, rm -r /var/lib/nvidia-docker, install "
+             "@purge@ nvidia-docker nvidia-docker2, rm -r /var/lib/nvidia-docker, install "
              "nvidia-container-toolkit");
 }
 

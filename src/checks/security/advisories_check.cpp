@@ -70,7 +70,7 @@ void report_component(const Advisories& advisories, const Installed& installed, 
                      : fmt::format("{} has known vulnerabilities", title),
         fmt::format("{}: {}", package.empty() ? name : fmt::format("{}, {}", title, package),
                     ids_of(exposure.affecting)),
-        !package.empty() ? fmt::format("apt-get install --only-upgrade {}", installed.component)
+        !package.empty() ? fmt::format("@upgrade@ {}", installed.component)
         : exposure.fixed.empty()
             ? fmt::format("upgrade {} once a release has the fix; no fixed version is known to gpuadm", title)
             : fmt::format("upgrade {} to {} or newer", title, exposure.fixed));

@@ -46,7 +46,7 @@ void apparmor(const Subject& s, Verdicts& out) {
     return out.fail(
         Severity::note,
         "AppArmor is enabled, but its profiles cannot be loaded: containers run without a profile",
-        "not in PATH: apparmor_parser", "apt-get install apparmor, then: systemctl restart containerd");
+        "not in PATH: apparmor_parser", "@install-apparmor@, then: systemctl restart containerd");
   out.pass("AppArmor is on");
 }
 
@@ -126,13 +126,9 @@ void secure_boot(const Subject& s, Verdicts& out) {
                     "version " + *s.facts.nvidia.driver_installed + " is installed",
                     "dmesg | grep -i 'key was rejected'; mokutil --import the key that signs it "
                     "(/var/lib/shim-signed/mok/MOK.der, "
-                    "/var/lib/dkms/mok.pub), reboot and confirm at the console; or install modules signed by "
-                    "the distribution "
-                    "(linux-modules-nvidia-…)");
+                    "/var/lib/dkms/mok.pub), reboot and confirm at the console; or @signed-modules@");
   out.fail(Severity::note, "Secure Boot is on: the kernel will load only a driver with a known signature",
-           "no driver is installed",
-           "install modules that the distribution signs (Ubuntu: "
-           "linux-modules-nvidia-580-server-open-$(uname -r)), or disable Secure Boot");
+           "no driver is installed", "@signed-modules@");
 }
 
 /// Linux include/linux/security.h, lockdown_reason: confidentiality forbids everything that integrity does.

@@ -79,6 +79,17 @@ bool is_network_type(const std::string& type) {
          type == "gpfs";
 }
 
+/// Whether the runtime has tried overlay file systems there, or the version of ZFS has them (2.2).
+bool overlay_works(const Subject& s) {
+  const auto& containerd = s.facts.runtime.containerd;
+  if (uses(s, spec::Engine::containerd) && containerd && containerd->overlay_status)
+    return *containerd->overlay_status == "ok";
+  const auto& docker = s.facts.runtime.docker;
+  if (uses(s, spec::Engine::docker) && docker && docker->storage_driver.starts_with("overlay")) return true;
+  const auto version = base::Version::parse(s.facts.storage.zfs_version.value_or(""));
+  return version && *version >= base::Version{2, 2, -1};
+}
+
 void fs_supported(const Subject& s, Verdicts& out) {
   const std::string root = images_root(s);
   const facts::Disk* disk = disk_of(s.facts, root);
@@ -96,6 +107,7 @@ void fs_supported(const Subject& s, Verdicts& out) {
       if (dump.find(fmt::format("snapshotter = {}{}{}", quote, disk->type, quote)) != std::string::npos)
         return out.pass(evidence + ", as its snapshotter");
     if (driver == disk->type || disk->type == "btrfs") return out.pass(evidence);
+    if (overlay_works(s)) return out.pass(evidence + ", which supports overlay file systems");
     return out.fail(
         Severity::warning, "overlay file systems need ZFS 2.2 or newer", evidence,
         "set snapshotter = \"zfs\" in containerd's configuration, or mount ext4 or XFS on that directory");
@@ -113,7 +125,7 @@ void nfs(const Subject& s, Verdicts& out) {
                       fmt::format("mount a local disk on {}", path));
   if (s.facts.storage.disks.empty()) return out.unknown("the file systems could not be read");
   if (!has(s.facts.software.tools, "mount.nfs"))
-    return out.skip("no NFS client is installed; only volumes on NFS need it (Ubuntu: nfs-common)");
+    return out.skip("no NFS client is installed; only volumes on NFS need it");
   out.pass("an NFS client is installed, and no directory of Kubernetes is on NFS");
 }
 
@@ -200,7 +212,7 @@ void same_fs(const Subject& s, Verdicts& out) {
   if (usr->path != var->path)
     out.fail(Severity::warning, "nvidia-docker 1 cannot link the driver's files across file systems",
              fmt::format("/usr is on {}, /var/lib/nvidia-docker on {}", usr->path, var->path),
-             "remove nvidia-docker 1 (apt-get purge nvidia-docker) and use the NVIDIA Container Toolkit");
+             "remove nvidia-docker 1 (@purge@ nvidia-docker) and use the NVIDIA Container Toolkit");
 }
 
 constexpr std::array storage_rows = std::to_array<Check>({
@@ -211,9 +223,9 @@ constexpr std::array storage_rows = std::to_array<Check>({
     {"st.overlay-dtype", "the file system of images stores file types", "overlay file systems need it",
      "xfs disks /proc/mounts", preflight, overlay_dtype},
     {"st.fs-supported", "images are on a suitable file system", "overlay does not work on every file system",
-     "disks /proc/mounts", preflight, fs_supported},
+     "disks /proc/mounts containerd-plugins docker-info", preflight | node, fs_supported},
     {"st.nfs-client", "no directory of Kubernetes is on a network file system",
-     "locks and sockets do not work on it", "disks /proc/mounts tools", preflight, nfs},
+     "locks and sockets do not work on it", "disks /proc/mounts tools", preflight | node, nfs},
     {"st.multipathd", "multipathd does not claim new disks", "a volume that it claims cannot be mounted",
      "units /etc/multipath.conf", preflight | node, multipathd},
     {"st.mount-missing", "all file systems of /etc/fstab are mounted",

@@ -136,6 +136,16 @@ std::string text_before(const facts::Facts& facts, const std::string& path) {
                                                              : "";
 }
 
+/// Whether a configuration of Docker names runc as its default runtime.
+bool names_runc(const RuntimePreviewOptions& options, const Engine& engine) {
+  if (engine.engine != spec::Engine::docker || options.config.empty()) return false;
+  const auto text = base::read_file(options.config, 1u << 20);
+  const auto tree =
+      text ? base::json::read(*text, options.config.string()) : base::fail(base::Fault::parse, "");
+  const Tree* name = tree && tree->is_map() ? tree->find("default-runtime") : nullptr;
+  return name && name->text() == "runc";
+}
+
 /// dockershim was removed in 1.24; otherwise the newest known version.
 Result<Version> kubernetes_of(const RuntimePreviewOptions& options, const Engine& engine,
                               const spec::Cluster& cluster, const playbook::Catalog& catalog) {
@@ -161,6 +171,9 @@ Result<Outcome> runtime_preview(const RuntimePreviewOptions& options, Io& io) {
                               ? TRY(spec::single(""))
                               : TRY(session::read_cluster({options.cluster, {}}, options.common.connection));
   cluster.runtime.engine = engine->engine;
+  // Without a cluster file, only the configuration itself says which default runtime its owner wants.
+  if (options.cluster.empty() && names_runc(options, *engine))
+    cluster.runtime.default_runtime = spec::DefaultRuntime::runc;
   TRY(session::resolve_environment(cluster, assets));
   const facts::Facts facts = TRY(imagined(options, *engine));
   const spec::Decisions decisions;

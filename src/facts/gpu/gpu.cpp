@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <utility>
 
 namespace facts {
@@ -39,6 +40,11 @@ void read_pci(const Sections& sections, Nvidia& nvidia) {
         gpu.aer = PciGpu::Aer{count(errors[0]).value_or(0), count(errors[1]).value_or(0), *fatal};
     nvidia.pci_gpus.push_back(std::move(gpu));
   }
+}
+
+/// As the kernel compares them: "nova-core" is "nova_core".
+std::string module_name(std::string_view name) {
+  return base::replace_all(std::string(name), "-", "_");
 }
 
 /// "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.159.04  Release Build …": the first word
@@ -98,8 +104,7 @@ void read_files(const Sections& sections, Facts& facts) {
   const auto read = [&](const std::string&, const Section& section) {
     for (const std::string_view line : section.lines) {
       const auto words = base::words(line);
-      if (words.size() > 1 && words[0] == "blacklist" && words[1] == "nouveau")
-        facts.nvidia.nouveau_blacklisted = true;
+      if (words.size() > 1 && words[0] == "blacklist") facts.nvidia.blacklisted.insert(module_name(words[1]));
     }
   };
   for (const std::string_view line : sections.lines("gpu-libraries-dangling"))
@@ -257,6 +262,26 @@ void read_fields(const Section& section, Nvidia& nvidia) {
   }
 }
 
+/// The line with which nvidia-smi ended: the last one that names an error, otherwise the last one that is no
+/// row of its list.
+std::string last_line_of(const Section& smi) {
+  static constexpr std::array<std::string_view, 10> signs = {
+      "unable",    "fail",     "error",        "mismatch", "no devices",
+      "not found", "couldn't", "insufficient", "lost",     "invalid"};
+  std::string last;
+  for (const std::string_view line : smi.lines) {
+    const std::string low = base::lower(line);
+    const bool row = line.starts_with("GPU ") && low.find("(uuid: ") != std::string::npos;
+    if (row || base::trim(line).empty() || base::trim(line).starts_with("MIG ")) continue;
+    const auto names = [&](std::string_view text) {
+      const std::string lowered = base::lower(text);
+      return std::ranges::any_of(signs, [&](std::string_view sign) { return lowered.contains(sign); });
+    };
+    if (last.empty() || names(line) || !names(last)) last = line;
+  }
+  return base::printable(last.empty() ? std::string(smi.first()) : last, 300);
+}
+
 void read_smi(const Sections& sections, Facts& facts) {
   const Section* smi = sections.find("nvidia-smi");
   if (!smi) return;
@@ -269,7 +294,7 @@ void read_smi(const Sections& sections, Facts& facts) {
     if (const auto began = base::to_real(times[0]), ended = base::to_real(times[1]); began && ended)
       facts.nvidia.smi_seconds = *ended - *began;
   if (*facts.nvidia.smi_status != 0) {
-    facts.nvidia.smi_message = base::printable(smi->first(), 300);
+    facts.nvidia.smi_message = last_line_of(*smi);
     return;
   }
   read_list(*smi, facts.nvidia);

@@ -17,21 +17,61 @@ std::string unquoted(std::string_view text) {
   return std::string(text);
 }
 
+void add_version(CdiSpec& spec, std::string_view path) {
+  const auto at = path.find(".so.");
+  if (at == std::string_view::npos) return;
+  std::string version(path.substr(at + 4));
+  // libcuda.so.1 is a link without a version.
+  if (version.find('.') != std::string::npos &&
+      std::ranges::find(spec.versions, version) == spec.versions.end())
+    spec.versions.push_back(std::move(version));
+}
+
+void add_hook(CdiSpec& spec, const std::string& path) {
+  if (path.starts_with('/') && !path.starts_with("/dev/") &&
+      std::ranges::find(spec.hooks, path) == spec.hooks.end())
+    spec.hooks.push_back(path);
+}
+
+/// The values of `"key": "VALUE"` in a text, which may be cut.
+std::vector<std::string> values_of(std::string_view text, std::string_view key) {
+  std::vector<std::string> found;
+  const std::string word = "\"" + std::string(key) + "\"";
+  for (std::size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
+    const std::string_view rest = base::trim(text.substr(at + word.size()));
+    if (!rest.starts_with(':')) continue;
+    const std::string_view value = base::trim(rest.substr(1));
+    const std::size_t end = value.find('"', 1);
+    if (value.starts_with('"') && end != std::string_view::npos) found.emplace_back(value.substr(1, end - 1));
+  }
+  return found;
+}
+
+CdiSpec read_json_cdi(const std::string& file, const Section& section) {
+  CdiSpec spec{.file = file};
+  const std::string text = section.text();
+  spec.partial = !base::trim(text).ends_with('}');
+  for (const std::string& kind : values_of(text, "kind")) spec.kind = kind;
+  for (const std::string& version : values_of(text, "cdiVersion")) spec.version = version;
+  spec.devices = values_of(text, "name");
+  for (const std::string& path : values_of(text, "path")) add_hook(spec, path);
+  for (const std::string& path : values_of(text, "hostPath"))
+    if (path.contains("/libcuda.so.") || path.contains("/libnvidia-ml.so.")) add_version(spec, path);
+  return spec;
+}
+
 /// Relevant lines only: the probe omits the rest.
 CdiSpec read_cdi(const std::string& file, const Section& section) {
-  CdiSpec spec{.file = file, .kind = {}, .devices = {}, .versions = {}};
+  CdiSpec spec{.file = file};
   for (std::string_view line : section.lines) {
     if (line.starts_with("kind:")) spec.kind = unquoted(line.substr(5));
+    if (line.starts_with("cdiVersion:")) spec.version = unquoted(line.substr(11));
     line = base::trim(line);
     if (line.starts_with("- ")) line = base::trim(line.substr(2));
     if (line.starts_with("name:")) spec.devices.push_back(unquoted(line.substr(5)));
-    if (const auto at = line.find(".so."); line.starts_with("hostPath:") && at != std::string_view::npos) {
-      std::string version = unquoted(line.substr(at + 4));
-      // libcuda.so.1 is a link without a version.
-      if (version.find('.') != std::string::npos &&
-          std::ranges::find(spec.versions, version) == spec.versions.end())
-        spec.versions.push_back(std::move(version));
-    }
+    // The paths of device files are under /dev.
+    if (line.starts_with("path:")) add_hook(spec, unquoted(line.substr(5)));
+    if (line.starts_with("hostPath:")) add_version(spec, unquoted(line.substr(9)));
   }
   return spec;
 }
@@ -57,6 +97,10 @@ void read_toolkit(const Sections& sections, Facts& facts) {
     sections.each(folder, ".yaml", [&](const std::string& name, const Section& section) {
       toolkit.cdi.push_back(read_cdi(name, section));
     });
+  for (const std::string_view folder : {"/etc/cdi/", "/run/cdi/"})
+    sections.each(folder, ".json", [&](const std::string& name, const Section& section) {
+      toolkit.cdi.push_back(read_json_cdi(name, section));
+    });
   // "system_u:object_r:xserver_misc_device_t:s0 /dev/nvidia0"
   const std::string label = sections.first("device-label").value_or("");
   if (const auto parts = base::split(label, ':'); parts.size() > 2)
@@ -69,7 +113,10 @@ Tree cdi(const CdiSpec& c) {
   return Tree::map_of({{"file", c.file},
                        {"kind", c.kind},
                        {"devices", Tree::list_of(c.devices)},
-                       {"versions", Tree::list_of(c.versions)}});
+                       {"versions", Tree::list_of(c.versions)},
+                       {"version", c.version},
+                       {"hooks", Tree::list_of(c.hooks)},
+                       {"partial", c.partial}});
 }
 
 }  // namespace

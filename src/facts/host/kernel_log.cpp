@@ -27,6 +27,12 @@ std::string_view message_of(std::string_view text) {
   return text;
 }
 
+/// "<3>": the priority is err or above.
+bool is_severe(std::string_view raw) {
+  raw = base::trim(raw);
+  return raw.size() > 2 && raw[0] == '<' && raw[1] >= '0' && raw[1] <= '3' && raw[2] == '>';
+}
+
 /// "…Xid (PCI:0000:2a:00): 79, pid=1234, …", for old drivers without "PCI:": slot, number and the rest. With
 /// MIG the slot is followed by the instances, "(PCI:0000:2a:00 GPU-I:06 GPU-CI:00)": open-gpu-kernel-modules,
 /// kernel_rc.c.
@@ -62,12 +68,13 @@ void read_kernel_log(const Sections& sections, Facts& facts) {
   for (const std::string_view raw : section->lines) {
     const auto line = timed_text(raw, facts);
     // A line without a time has the time of the line before.
-    if (!line && !log.empty()) log.push_back({log.back().seconds, base::printable(message_of(raw), 400)});
+    if (!line && !log.empty())
+      log.push_back({log.back().seconds, base::printable(message_of(raw), 400), is_severe(raw)});
     if (!line) continue;
     // A line with a date, on a host whose boot time is unknown, is considered new.
     double seconds = line->seconds.value_or(facts.kernel.uptime.value_or(0));
     if (line->relative) seconds += log.empty() ? 0 : log.back().seconds;
-    log.push_back({seconds, base::printable(message_of(line->text), 400)});
+    log.push_back({seconds, base::printable(message_of(line->text), 400), is_severe(raw)});
   }
   if (log.empty() && !section->lines.empty()) {
     facts.unread.emplace("kernel-log", "unexpected time format");

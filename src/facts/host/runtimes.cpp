@@ -88,6 +88,16 @@ std::optional<std::string> read_cri_status(const Section* plugins) {
   return served ? status : "skip";
 }
 
+/// The overlayfs snapshotter: "skip" if the file system of images does not support it.
+std::optional<std::string> read_overlay_status(const Section* plugins) {
+  if (!plugins || plugins->status != 0) return std::nullopt;
+  for (const std::string_view line : plugins->lines)
+    if (const auto words = base::words(line);
+        words.size() >= 4 && words[0] == "io.containerd.snapshotter.v1" && words[1] == "overlayfs")
+      return std::string(words.back());
+  return std::nullopt;
+}
+
 std::optional<Containerd> read_containerd(const Sections& sections, const Software& software) {
   const auto line = sections.first("containerd");
   const auto socket = software.paths.find("/run/containerd/containerd.sock");
@@ -126,6 +136,7 @@ std::optional<Containerd> read_containerd(const Sections& sections, const Softwa
     }
   }
   containerd.cri_status = read_cri_status(sections.find("containerd-plugins"));
+  containerd.overlay_status = read_overlay_status(sections.find("containerd-plugins"));
   return containerd;
 }
 
@@ -231,6 +242,7 @@ Tree containerd(const std::optional<Containerd>& c) {
                        {"error", c->error},
                        {"criDisabled", tree_of(c->cri_disabled)},
                        {"criStatus", tree_of(c->cri_status)},
+                       {"overlayStatus", tree_of(c->overlay_status)},
                        {"sandboxImage", tree_of(c->sandbox_image)},
                        {"runtimes", runtimes},
                        {"defaultRuntime", c->default_runtime},

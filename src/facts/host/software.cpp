@@ -63,6 +63,15 @@ void read_units(const Sections& sections, Software& software) {
   finish();
 }
 
+void read_unit_logs(const Sections& sections, Software& software) {
+  constexpr std::string_view stem = "unit-log/";
+  sections.each(stem, "", [&](const std::string& name, const Section& section) {
+    const auto unit = software.units.find(name.substr(stem.size()));
+    if (unit == software.units.end()) return;
+    for (const std::string_view line : section.lines) unit->second.log.push_back(base::printable(line, 1000));
+  });
+}
+
 void read_packages(const Sections& sections, Software& software) {
   for (const std::string_view line : sections.lines("packages")) {
     const auto words = base::words(line);
@@ -97,6 +106,7 @@ void read_software(const Sections& sections, Facts& facts) {
     if (const auto blank = line.find(' '); blank != std::string_view::npos)
       software.paths.emplace(line.substr(blank + 1), line.substr(0, blank));
   read_units(sections, facts.software);
+  read_unit_logs(sections, facts.software);
   read_packages(sections, facts.software);
 }
 
@@ -122,7 +132,8 @@ Tree software_tree(const Facts& f) {
                                   {"restarts", tree_of(unit.restarts)},
                                   {"since", tree_of(unit.since)},
                                   {"proxies", map_of(unit.environment)},
-                                  {"limits", map_of(unit.limits)}}));
+                                  {"limits", map_of(unit.limits)},
+                                  {"log", Tree::list_of(unit.log)}}));
   for (const auto& [name, package] : f.software.packages)
     packages.set(
         name, Tree::map_of(

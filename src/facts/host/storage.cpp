@@ -97,6 +97,8 @@ void read_folders(const Sections& sections, Storage& storage) {
 }  // namespace
 
 void read_storage(const Sections& sections, Facts& facts) {
+  for (const auto& [path, value] : sections.values("sysfs"))
+    if (path == "/sys/module/zfs/version") facts.storage.zfs_version = std::string(value);
   read_disks(sections, facts.storage);
   read_mounts(sections, facts.storage);
   read_block_devices(sections, facts.storage);
@@ -163,6 +165,7 @@ Tree storage_tree(const Facts& f) {
                             {"nvme", map_of(f.storage.nvme_states)},
                             {"drives", list_of(f.storage.drives, drive)},
                             {"xfsFtype", tree_of(f.storage.xfs_ftype)},
+                            {"zfsVersion", tree_of(f.storage.zfs_version)},
                             {"iscsiInitiator", f.storage.iscsi_initiator},
                             {"multipathRules", Tree::list_of(f.storage.multipath_rules)},
                             {"etcdFsync", tree_of(f.kubernetes.etcd_fsync)},

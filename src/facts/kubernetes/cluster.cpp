@@ -234,6 +234,10 @@ base::Result<ClusterFacts> parse_cluster(std::string_view output) {
     auto& lines = facts.plugin_logs[name.substr(name.find('/') + 1)];
     for (const std::string_view line : section.lines) lines.emplace_back(line);
   });
+  sections.each("pod-log/", "", [&](const std::string& name, const Section& section) {
+    auto& lines = facts.pod_logs[name.substr(name.find('/') + 1)];
+    for (const std::string_view line : section.lines) lines.emplace_back(line);
+  });
   return facts;
 }
 

@@ -116,10 +116,22 @@ bool ends_kubelet(std::string_view line) {
          std::ranges::any_of(endings, [&](std::string_view one) { return line.contains(one); });
 }
 
+/// A line of klog about the kubelet's progress.
+bool informs(std::string_view line) {
+  return line.size() > 1 && line[0] == 'I' && line[1] >= '0' && line[1] <= '9';
+}
+
+/// A line of systemd about the kubelet's unit.
+bool is_of_systemd(std::string_view line) {
+  constexpr std::array<std::string_view, 4> begins = {"kubelet.service: ", "Stopped kubelet",
+                                                      "Started kubelet", "Starting kubelet"};
+  return std::ranges::any_of(begins, [&](std::string_view one) { return line.starts_with(one); });
+}
+
 /// How the kubelet ended, if it is not running or restarts repeatedly: the last line before systemd's own. Of
 /// repeated messages the section has only the newest, and the journal may have systemd's line first: a line
 /// after systemd's counts if it ends a kubelet, or if it is the only one.
-std::string fatal_line(const Sections& sections, const Kernel& kernel) {
+std::string fatal_line(const Sections& sections, const Facts& facts) {
   const auto state = [&](std::string_view key) -> std::string {
     for (const std::string_view line : sections.lines("kubelet-state"))
       if (line.starts_with(std::string(key) + "=")) return std::string(line.substr(key.size() + 1));
@@ -132,8 +144,8 @@ std::string fatal_line(const Sections& sections, const Kernel& kernel) {
       if (!last.empty()) ended = last;
       ended_since.clear();
       ++ends;
-    } else if (line.find("Error syncing pod") == std::string_view::npos &&
-               !line.starts_with("Stopped kubelet")) {
+    } else if (line.find("Error syncing pod") == std::string_view::npos && !is_of_systemd(line) &&
+               !informs(line)) {
       last = line;
       if (ends_kubelet(line)) ended_since = line;
     }
@@ -142,12 +154,21 @@ std::string fatal_line(const Sections& sections, const Kernel& kernel) {
     ended = ended_since;
   else if (ended.empty())
     ended = last;
-  const bool active = state("ActiveState") == "active";
+  // The line of systemd is better than none.
+  if (ended.empty() && ends > 0)
+    for (const std::string_view line : sections.lines("kubelet-errors"))
+      if (line.contains("Main process exited")) ended = line;
+  // A recording may lack the section: the unit's state is in another one too.
+  const auto unit = facts.software.units.find("kubelet.service");
+  const bool other = !sections.find("kubelet-state") && unit != facts.software.units.end();
+  const std::string active_state = other ? unit->second.active : state("ActiveState");
+  const bool active = active_state == "active";
   const double entered =
       static_cast<double>(base::to_int(state("ActiveEnterTimestampMonotonic")).value_or(0)) / 1e6;
-  const bool crashes = active && ends > 0 && kernel.uptime && *kernel.uptime - entered < settled &&
+  const bool crashes = active && ends > 0 && facts.kernel.uptime &&
+                       *facts.kernel.uptime - entered < settled &&
                        base::to_int(state("NRestarts")).value_or(0) > 0;
-  const bool down = !active && (state("ActiveState") != "inactive" || state("Result") != "success");
+  const bool down = !active && (active_state != "inactive" || state("Result") != "success");
   return down || crashes ? ended : std::string();
 }
 
@@ -165,7 +186,7 @@ std::string quoted_value(std::string_view line, std::string_view key) {
 }
 
 void read_pod_states(const Sections& sections, Facts& facts) {
-  if (!sections.find("pod-containers")) return;
+  if (!sections.find("pod-containers") && !sections.find("kubelet-errors")) return;
   PodStates& states = facts.kubernetes.pod_states.emplace();
   read_containers(sections, states);
   for (const std::string_view line : sections.lines("kubelet-errors")) {
@@ -178,7 +199,7 @@ void read_pod_states(const Sections& sections, Facts& facts) {
   // The directories are read whenever the journal should have been. A truncated journal has no status.
   const Section* journal = sections.find("kubelet-errors");
   states.kubelet_unread = sections.find("kubelet-pods") && (!journal || journal->status.value_or(0) != 0);
-  states.kubelet_fatal = fatal_line(sections, facts.kernel);
+  states.kubelet_fatal = fatal_line(sections, facts);
   for (const std::string_view line : sections.lines("inotify")) {
     if (line.starts_with("refused ")) states.inotify_refused = true;
     if (line.starts_with("instances "))

@@ -88,7 +88,7 @@ Tree nvidia_tree(const Facts& f) {
        {"driverInstalled", tree_of(f.nvidia.driver_installed)},
        {"libraries", Tree::list_of(f.nvidia.libraries)},
        {"driverRoots", f.nvidia.driver_roots ? list_of(*f.nvidia.driver_roots, driver_root) : Tree()},
-       {"nouveauBlacklisted", f.nvidia.nouveau_blacklisted},
+       {"blacklisted", Tree::list_of(std::vector(f.nvidia.blacklisted.begin(), f.nvidia.blacklisted.end()))},
        {"deviceNodes", Tree::list_of(f.nvidia.device_nodes)},
        {"devChar", f.nvidia.dev_char ? Tree::list_of(*f.nvidia.dev_char) : Tree()},
        {"danglingLibraries", Tree::list_of(f.nvidia.dangling_libraries)},

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 
 namespace report {
@@ -32,13 +33,51 @@ std::string unknown_group(std::span<const Finding* const> alike, const Style& st
   return one(all, {}, style);
 }
 
+/// "GPU 3 (NVIDIA H200) is …": what it says of any GPU, and the GPU; empty of other findings.
+std::pair<std::string, std::string> of_gpu(const Finding& finding) {
+  constexpr std::string_view begin = "GPU ";
+  const std::string text = finding.message;
+  const std::size_t end = text.find_first_not_of("0123456789", begin.size());
+  if (!text.starts_with(begin) || end == begin.size() || end == std::string::npos) return {};
+  return {fmt::format("{} {} {}", finding.id, static_cast<int>(finding.severity), text.substr(end)),
+          text.substr(0, end)};
+}
+
+/// Chains of several GPUs that say the same of each: the first one names the others too.
+std::vector<Chain> with_gpus_counted(const std::vector<Chain>& all, std::vector<Finding>& counted) {
+  std::map<std::string, std::vector<const Chain*>> alike;
+  for (const Chain& chain : all)
+    if (const auto key = of_gpu(*chain.first).first; !key.empty() && chain.follow.empty())
+      alike[key].push_back(&chain);
+  std::vector<Chain> shown;
+  counted.reserve(all.size());
+  for (const Chain& chain : all) {
+    const auto same = alike.find(of_gpu(*chain.first).first);
+    if (same == alike.end() || same->second.size() < 2 || !chain.follow.empty()) {
+      shown.push_back(chain);
+    } else if (same->second.front() == &chain) {
+      Finding one = *chain.first;
+      std::vector<std::string> others;
+      for (const Chain* other : same->second)
+        if (other != &chain) others.push_back(of_gpu(*other->first).second);
+      one.message =
+          fmt::format("{} (and {} more: {})", one.message.text(), others.size(), base::join(others, ", "));
+      counted.push_back(std::move(one));
+      shown.push_back({&counted.back(), {}});
+    }
+  }
+  return shown;
+}
+
 /// Everything about one host; hosts with the same body are shown together.
 std::string body(std::span<const Finding* const> findings, const Style& style) {
   Tally all;
   for (const Finding* finding : findings) all.add(*finding);
   std::string text;
   std::map<std::string_view, std::vector<const Finding*>> unknown;  // by the reason
-  const std::vector<Chain> all_chains = chains(findings);
+  std::vector<Finding> counted;
+  const std::vector<Chain> all_chains =
+      style.verbosity >= Verbosity::verbose ? chains(findings) : with_gpus_counted(chains(findings), counted);
   for (const Chain& chain : all_chains)
     if (chain.first->verdict == Verdict::unknown && chain.follow.empty())
       unknown[chain.first->message].push_back(chain.first);
