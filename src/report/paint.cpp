@@ -54,7 +54,7 @@ std::string hang(std::string_view text, std::size_t columns, const Style& style)
 }
 
 std::string hang_typed(std::string_view text, std::size_t columns, const Style& style) {
-  return hang_by(padded, text, columns, style);
+  return hang_by(padded, style.complete ? style.complete(text) : std::string(text), columns, style);
 }
 
 std::string first_line(std::string_view text) {

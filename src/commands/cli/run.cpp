@@ -6,6 +6,7 @@
 
 #include "commands/cli/complain.hpp"
 #include "commands/cli/help.hpp"
+#include "commands/cli/hints.hpp"
 #include "commands/cli/parser.hpp"
 #include "commands/cli/terminal.hpp"
 
@@ -69,7 +70,8 @@ int refuse(const base::Error& error, const Io& io) {
     io.err(std::string(indent, ' ') + report::wrapped(line.substr(indent), indent + 2, io.err_style.width) +
            "\n");
   }
-  if (!hint.empty()) io.err("  " + report::padded(base::printable(hint), 2, io.err_style.width) + "\n");
+  const std::string typed = io.err_style.complete ? io.err_style.complete(hint) : hint;
+  if (!hint.empty()) io.err("  " + report::padded(base::printable(typed), 2, io.err_style.width) + "\n");
   return exit_code(fault);
 }
 
@@ -143,6 +145,10 @@ int parse_and_call(int count, const char* const* given) {
   }
   Io io = io_of(settings);
   io.command.assign(all_words.begin(), all_words.end());
+  io.out_style.complete = [typed = typed_line(io.command)](std::string_view hint) {
+    return complete_hint(hint, typed);
+  };
+  io.err_style.complete = io.out_style.complete;
   if (!chosen) {
     io.err(help_for(root, io.err_style));
     return exit_code(base::Fault::usage);
