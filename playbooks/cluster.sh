@@ -1,6 +1,6 @@
 #!/bin/sh
 # Reads the state of a cluster on a control plane, and changes nothing. Runs on a host with an administrator's kubeconfig. The
-# output is described in docs/reference/cluster.md; the columns of a table are separated by tabs. Variables: space, a namespace
+# output is described in docs/reference/cluster.md; the columns of a table are separated by tabs. Variables: namespace, a namespace
 # whose pods, and with logs=yes whose logs, are the only output; purpose=status: only the data of the status command, with the
 # members of etcd; purpose=dashboard: the same and the runtime classes; purpose=upgrade: everything, with the members of etcd;
 # purpose=workload: only nodes, pods, runtime classes and devices; purpose=pod: the data of `gpuadm explain pod`,
@@ -190,9 +190,9 @@ everything() {
   echo '=== clock'
   echo "| $(date +%s)"
   find_kubeconfig
-  if [ -n "$config" ] && has kubectl && [ -n "${space:-}" ]; then
-    pods "-n $space"
-    [ "${logs:-no}" != yes ] || pod_logs "$space"
+  if [ -n "$config" ] && has kubectl && [ -n "${namespace:-}" ]; then
+    pods "-n $namespace"
+    [ "${logs:-no}" != yes ] || pod_logs "$namespace"
     echo '=== end'
     return
   fi

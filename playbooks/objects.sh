@@ -1,6 +1,6 @@
 # shellcheck shell=sh disable=SC2154
 # Reads, creates, changes and deletes objects of the cluster, through kubectl on a control-plane node. Variables: action (find, get, named,
-# create, apply, patch, delete, delete-exact, raw, exec), space (a namespace; empty: all, or none), kinds (separated by commas), selector,
+# create, apply, patch, delete, delete-exact, raw, exec), namespace (a namespace; empty: all, or none), kinds (separated by commas), selector,
 # objects (JSON; delete-exact: an API path and a uid per line), object (KIND/NAME), patch (JSON), path (of the API), input (of the program), command (of a pod: words in lines),
 # seconds (get: waits for available Deployments; delete: the timeout). Exit status 3: this host has no administrator's kubeconfig.
 
@@ -14,7 +14,7 @@ find_kubeconfig
 api() { timeout -k 5 60 kubectl --kubeconfig "$config" --request-timeout=20s "$@"; }
 
 objects_get() {
-  if [ -n "$space" ]; then set -- -n "$space"; else set -- --all-namespaces; fi
+  if [ -n "$namespace" ]; then set -- -n "$namespace"; else set -- --all-namespaces; fi
   [ -z "$selector" ] || set -- "$@" -l "$selector"
   [ "$seconds" = 0 ] || api wait deployments.apps "$@" --for=condition=Available --timeout="${seconds}s" >/dev/null 2>&1
   api get "$kinds" "$@" --ignore-not-found -o json
@@ -25,20 +25,20 @@ objects_name='^[a-z0-9.-]+/[a-z0-9.-]+$'
 # All or nothing: if one object is rejected, those before it are deleted again. A lost connection does not stop it halfway.
 objects_create() {
   trap '' HUP INT TERM PIPE
-  answer=$(printf '%s' "$objects" | api create -n "$space" -f - -o name 2>&1) && {
+  answer=$(printf '%s' "$objects" | api create -n "$namespace" -f - -o name 2>&1) && {
     printf '%s\n' "$answer" | grep -E "$objects_name"
     return 0
   }
   printf '%s\n' "$answer" | grep -Ev "$objects_name" >&2
   printf '%s\n' "$answer" | grep -E "$objects_name" | while read -r name; do
-    api -n "$space" delete "$name" --ignore-not-found --wait=false >/dev/null || echo "$name was created and could not be deleted" >&2
+    api -n "$namespace" delete "$name" --ignore-not-found --wait=false >/dev/null || echo "$name was created and could not be deleted" >&2
   done
   return 1
 }
 
 # Waits until the objects are gone: --request-timeout would end the wait. "No resources found" is on the standard output, too.
 objects_delete() {
-  answer=$(timeout -k 5 "$((seconds + 10))" kubectl --kubeconfig "$config" -n "$space" delete "$kinds" -l "$selector" --ignore-not-found \
+  answer=$(timeout -k 5 "$((seconds + 10))" kubectl --kubeconfig "$config" -n "$namespace" delete "$kinds" -l "$selector" --ignore-not-found \
     --timeout="${seconds}s" -o name) || return
   printf '%s\n' "$answer" | grep -E "$objects_name" || :
 }
@@ -90,7 +90,7 @@ objects_exec() {
 '
   # shellcheck disable=SC2086 # a word a line
   set -- $command
-  printf '%s' "$input" | timeout -k 5 "$seconds" kubectl --kubeconfig "$config" -n "$space" exec -i "$object" -- "$@"
+  printf '%s' "$input" | timeout -k 5 "$seconds" kubectl --kubeconfig "$config" -n "$namespace" exec -i "$object" -- "$@"
 }
 
 case $action in
@@ -103,7 +103,7 @@ case $action in
   delete-exact) objects_delete_exact ;;
   raw) api get --raw "$path" ;;
   exec) objects_exec ;;
-  patch) api -n "$space" patch "$object" --type merge -p "$patch" -o name ;;
+  patch) api -n "$namespace" patch "$object" --type merge -p "$patch" -o name ;;
   delete) objects_delete ;;
   *) echo "unknown action: $action" >&2 && exit 2 ;;
 esac

@@ -569,7 +569,7 @@ file_try() {
   if ! gpuadm_why=$(path=$1 new=$2 && file_validate 2>&1); then
     rm -f "$2"
     if [ "$(unit_is_stale_by "${3:-}")" = "$gpuadm_run" ]; then
-      unit_files_back "$3" "$gpuadm_run" >/dev/null
+      restore_unit_files "$3" "$gpuadm_run" >/dev/null
       unit_is_fresh "$3"
     fi
     say "$gpuadm_why"
@@ -700,9 +700,9 @@ file_restore() {
   journal_line +file "$1" "$(thing_now file "$1")"
 }
 
-# unit_files_back UNIT [RUN]: restores the files of the unit that the run, or the last run that wrote any, has written. Prints their
+# restore_unit_files UNIT [RUN]: restores the files of the unit that the run, or the last run that wrote any, has written. Prints their
 # names.
-unit_files_back() {
+restore_unit_files() {
   [ -f "$gpuadm_journal/log" ] || return 0
   unit=$1 only=${2:-} awk -F '\t' '
     NF == 5 && $1 == "reader" && $3 == ENVIRON["unit"] && (ENVIRON["only"] == "" || $5 == ENVIRON["only"]) { if ($5 != run) { run = $5; n = 0 } name[n++] = $2 }

@@ -56,10 +56,10 @@ containers_by_crictl() {
     /^      "createdAt":/ { made = value($0) }
     /"io.kubernetes.container.name":/ { name = value($0) }
     /"io.kubernetes.pod.name":/ { pod = value($0) }
-    /"io.kubernetes.pod.namespace":/ { space = value($0) }
+    /"io.kubernetes.pod.namespace":/ { namespace = value($0) }
     /"io.kubernetes.container.restartCount":/ { attempt = value($0) }
     /^    }/ {
-      key = space "\t" pod "\t" name
+      key = namespace "\t" pod "\t" name
       if (pod != "" && (!(key in newest) || made > newest[key])) {
         before[key] = newest[key]
         failed[key] = ids[key]
@@ -71,7 +71,7 @@ containers_by_crictl() {
         before[key] = made
         failed[key] = id
       }
-      id = state = made = name = pod = space = ""
+      id = state = made = name = pod = namespace = ""
       attempt = 0
     }
     function seconds(nanoseconds) { return substr(nanoseconds, 1, length(nanoseconds) - 9) + 0 }
@@ -83,7 +83,7 @@ containers_by_crictl() {
         else print ids[key] "\t" key "\t" attempts[key] "\t" states[key]
       }
     }' | sort -k 2 | awk 'NR <= 512' |
-    while IFS="$tab" read -r id space pod name attempt state; do
+    while IFS="$tab" read -r id namespace pod name attempt state; do
       exit_code='' why='' message=''
       case $state in exited | restarting) look=yes ;; *) look='' ;; esac
       if [ -n "$look" ] && [ "${inspected:=0}" -lt 12 ]; then
@@ -99,7 +99,7 @@ containers_by_crictl() {
       fi
       # It ended well, or with the machine.
       case $state/$exit_code/$why in restarting/0/* | restarting//* | restarting/*/Unknown) state=running exit_code='' why='' message='' ;; esac
-      row "$id" "$space" "$pod" "$name" "$attempt" "$state" "$exit_code" "$why" "$message"
+      row "$id" "$namespace" "$pod" "$name" "$attempt" "$state" "$exit_code" "$why" "$message"
     done
 }
 
@@ -121,16 +121,16 @@ containers_by_ctr() {
       names=$(sed 's/"io\.kubernetes\.cri\./\n&/g' "$configuration" | awk -F '"' '
         $2 == "io.kubernetes.cri.container-name" { name = $4 }
         $2 == "io.kubernetes.cri.sandbox-name" { pod = $4 }
-        $2 == "io.kubernetes.cri.sandbox-namespace" { space = $4 }
-        END { print space "\t" pod "\t" name }')
+        $2 == "io.kubernetes.cri.sandbox-namespace" { namespace = $4 }
+        END { print namespace "\t" pod "\t" name }')
     else
       asked=$((asked + 1))
       [ "$asked" -le 40 ] || continue
       names=$(limit 3 ctr --timeout 2s -n k8s.io containers info "$id" 2>/dev/null | awk -F '"' '
         $2 == "io.kubernetes.container.name" { name = $4 }
         $2 == "io.kubernetes.pod.name" { pod = $4 }
-        $2 == "io.kubernetes.pod.namespace" { space = $4 }
-        END { print space "\t" pod "\t" name }')
+        $2 == "io.kubernetes.pod.namespace" { namespace = $4 }
+        END { print namespace "\t" pod "\t" name }')
     fi
     case $names in "$tab"* | *"$tab") continue ;; esac
     restarts=$(restarts_of "$names")
@@ -236,9 +236,9 @@ containers_by_files() {
     folder=${folder%/}
     name=${folder##*/} pod=${folder%/*}
     pod=${pod##*/}
-    space=${pod%%_*} pod=${pod#*_}
+    namespace=${pod%%_*} pod=${pod#*_}
     pod=${pod%_*}
-    row - "$space" "$pod" "$name" 0 unknown
+    row - "$namespace" "$pod" "$name" 0 unknown
   done | awk 'NR <= 128'
 }
 
@@ -340,9 +340,9 @@ node_reasons() {
     $6 == "exited" && $7 != "0" || $6 == "unknown" || $6 == "restarting" || $6 == "exited" && static($2, $3) {
       print (static($2, $3) ? 0 : 1) FS $2 FS $3 FS $4 FS ($6 == "restarting" ? 2 : 1)
     }
-    function static(space, pod) { return space == "kube-system" && pod ~ /^(etcd|kube-(apiserver|controller-manager|scheduler|vip))-/ }' |
-    sort | awk 'NR <= 8' | while IFS="$tab" read -r _ space pod name nth; do
-    log_of "$space" "$pod" "$name" "$nth"
+    function static(namespace, pod) { return namespace == "kube-system" && pod ~ /^(etcd|kube-(apiserver|controller-manager|scheduler|vip))-/ }' |
+    sort | awk 'NR <= 8' | while IFS="$tab" read -r _ namespace pod name nth; do
+    log_of "$namespace" "$pod" "$name" "$nth"
   done
 }
 

@@ -65,7 +65,7 @@ runtime_restart() {
     return 0
   fi
   gpuadm_why=$(journalctl -u "$1" -n 5 --no-pager -o cat 2>/dev/null || :)
-  [ "$gpuadm_stale" = no ] || gpuadm_back=$(unit_files_back "$1")
+  [ "$gpuadm_stale" = no ] || gpuadm_back=$(restore_unit_files "$1")
   if [ -n "$gpuadm_back" ]; then
     unit_is_fresh "$1"
     if runtime_start "$1" "$2" 60; then gpuadm_now="responds again"; else gpuadm_now="does not respond with the previous one either"; fi

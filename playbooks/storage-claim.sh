@@ -1,7 +1,7 @@
 # shellcheck shell=sh disable=SC2154
 # Makes the folder of a claim on a storage, removes it again if it is empty (drop), or with its files (purge); reports whether a pod may use
 # it (look); makes the folder of the default StorageClass (class), or removes it if it has no volumes (class-drop); marks the removal of the
-# storage's files (removal), or ends it (removal-end). Variables: action, storage_name, storage_kind, storage_place, space, name (look:
+# storage's files (removal), or ends it (removal-end). Variables: action, storage_name, storage_kind, storage_place, namespace, name (look:
 # several, in lines), mode, owner (UID:GID, or empty). Prints "made" or "existing", and the free bytes. Nothing is made outside of the
 # marker, which exists only on the share. Exit status 3: refused; 4, of look: the storage is not mounted here.
 
@@ -16,13 +16,13 @@ claim_is_folder() {
   storage_look "$1" || return 1
   case $gpuadm_mode in d*) ;; *) die "$storage_at/$1 is not a folder: it is a symbolic link or a file, so no pod may use it" ;; esac
 }
-claim_enter() { storage_enter claims && storage_enter "$space"; }
+claim_enter() { storage_enter claims && storage_enter "$namespace"; }
 claim_in_use() { ! storage_exists ./removal || die "the storage $storage_name is being removed: finish it with gpuadm storage remove $storage_name --purge, or keep the storage with gpuadm storage add"; }
 
 claim_make() {
   claim_in_use
   storage_make claims
-  storage_make "$space"
+  storage_make "$namespace"
   is=existing
   # An existing folder has the files of an earlier claim, and keeps its owner and its mode.
   if ! claim_is_folder "$name"; then
@@ -42,9 +42,9 @@ claim_make() {
 claim_purge() {
   if storage_exists ./clusters; then
     storage_other_clusters ||
-      die "$storage_marker does not record that this cluster uses it, so $storage_at/claims/$space/$name may be in use by a claim of another one: its files are kept; if it is not, delete it by hand"
+      die "$storage_marker does not record that this cluster uses it, so $storage_at/claims/$namespace/$name may be in use by a claim of another one: its files are kept; if it is not, delete it by hand"
     [ -z "$gpuadm_others" ] ||
-      die "several clusters use $storage_marker, so $storage_at/claims/$space/$name may be in use by a claim of another one: its files are kept; if it is not, delete it by hand"
+      die "several clusters use $storage_marker, so $storage_at/claims/$namespace/$name may be in use by a claim of another one: its files are kept; if it is not, delete it by hand"
   fi
   claim_enter || return 0
   timeout -k 5 1700 rm -rf --one-file-system -- "./$name" || die "cannot delete $storage_at/$name"
@@ -61,7 +61,7 @@ claim_class_drop() {
 claim_look() {
   { storage_hold_marker && storage_has id; } || exit 4
   claim_in_use
-  claim_enter || die "$storage_marker/claims/$space does not exist: run gpuadm storage list"
+  claim_enter || die "$storage_marker/claims/$namespace does not exist: run gpuadm storage list"
   set -f
   for one in $name; do claim_is_folder "$one" || die "$storage_at/$one, the folder of the claim, does not exist"; done
 }

@@ -1,5 +1,5 @@
 # shellcheck shell=sh disable=SC2154
-# Reads the logs of pods with times, through kubectl on a control-plane node. Variables: space (a namespace); requests, one a line: POD
+# Reads the logs of pods with times, through kubectl on a control-plane node. Variables: namespace (a namespace); requests, one a line: POD
 # CONTAINER SINCE, where SINCE is a time, or "-" for all; most (bytes of each). Prints for each pod "POD STATUS BYTES" and that many bytes: of
 # the log, or if STATUS is not 0, of the reason.
 
@@ -17,7 +17,7 @@ read_log() {
   set -- "$1" "$2" ${3:+--since-time="$3"}
   pod=$1 container=$2
   shift 2
-  timeout -k 2 20 kubectl --kubeconfig "$config" --request-timeout=15s -n "$space" logs "$pod" -c "$container" --timestamps \
+  timeout -k 2 20 kubectl --kubeconfig "$config" --request-timeout=15s -n "$namespace" logs "$pod" -c "$container" --timestamps \
     --limit-bytes="$most" "$@" </dev/null >"$place/$pod.all" 2>"$place/$pod.err"
   status=$?
   echo "$status" >"$place/$pod.status"

@@ -35,7 +35,7 @@ targets() {
 }
 
 # The namespace of the target: the given one, "default", or the only one.
-choose_space() {
+choose_namespace() {
   spaces=$(printf '%s\n' "$1" | cut -f 3 | sort -u)
   if printf '%s\n' "$spaces" | grep -qx default; then spaces=default; fi
   [ "$(printf '%s\n' "$spaces" | grep -c .)" = 1 ] && printf '%s\n' "$spaces"
@@ -43,7 +43,7 @@ choose_space() {
 
 # The label selector of a controller's pods.
 selector_of() {
-  admin -n "$space" get "$1" "$2" -o 'go-template={{range $key, $value := .spec.selector.matchLabels}}{{$key}}={{$value}},{{end}}' 2>/dev/null |
+  admin -n "$namespace" get "$1" "$2" -o 'go-template={{range $key, $value := .spec.selector.matchLabels}}{{$key}}={{$value}},{{end}}' 2>/dev/null |
     sed 's/,$//'
 }
 
@@ -63,7 +63,7 @@ pods_of() {
 # The pods as JSON. The annotation of kubectl apply can be longer than a line of a section.
 pod_objects() {
   {
-    admin -n "$space" get pods "$1" -o json 2>/dev/null
+    admin -n "$namespace" get pods "$1" -o json 2>/dev/null
     printf '\n%s\n' "$?"
   } | sed 's|\("kubectl.kubernetes.io/last-applied-configuration": \)".*"\(,\{0,1\}\)$|\1""\2|' |
     framed pod-objects -v long=262144
@@ -71,34 +71,34 @@ pod_objects() {
 
 # "pod container restarts" of containers that ended with an error, wait, or were restarted; init containers first.
 troubled() {
-  admin -n "$space" get pods "$1" -o 'go-template={{range .items}}{{$pod := .metadata.name}}{{range .status.initContainerStatuses}}{{$pod}} {{.name}} {{.restartCount}} {{.ready}}{{with .state.terminated}} {{.exitCode}}{{end}}{{"\n"}}{{end}}{{range .status.containerStatuses}}{{$pod}} {{.name}} {{.restartCount}} {{.ready}}{{with .state.terminated}} {{.exitCode}}{{end}}{{"\n"}}{{end}}{{end}}' 2>/dev/null |
+  admin -n "$namespace" get pods "$1" -o 'go-template={{range .items}}{{$pod := .metadata.name}}{{range .status.initContainerStatuses}}{{$pod}} {{.name}} {{.restartCount}} {{.ready}}{{with .state.terminated}} {{.exitCode}}{{end}}{{"\n"}}{{end}}{{range .status.containerStatuses}}{{$pod}} {{.name}} {{.restartCount}} {{.ready}}{{with .state.terminated}} {{.exitCode}}{{end}}{{"\n"}}{{end}}{{end}}' 2>/dev/null |
     awk '$5 != "0" && ($3 > 0 || $4 != "true" || $5 != "") { print $1, $2, $3 }' | head -n "$most_logs"
 }
 
 pod_logs_of() {
   troubled "$1" | while read -r pod container restarts; do
-    quiet "log/$pod/$container" 15 kubectl --kubeconfig "$config" --request-timeout=10s -n "$space" logs "$pod" -c "$container" \
+    quiet "log/$pod/$container" 15 kubectl --kubeconfig "$config" --request-timeout=10s -n "$namespace" logs "$pod" -c "$container" \
       --tail="$log_lines" --limit-bytes=65536 </dev/null
     [ "$restarts" = 0 ] ||
-      quiet "previous-log/$pod/$container" 15 kubectl --kubeconfig "$config" --request-timeout=10s -n "$space" logs "$pod" -c "$container" \
+      quiet "previous-log/$pod/$container" 15 kubectl --kubeconfig "$config" --request-timeout=10s -n "$namespace" logs "$pod" -c "$container" \
         --previous --tail="$log_lines" --limit-bytes=65536 </dev/null
   done
 }
 
 # What the pods depend on, in their namespace.
 around() {
-  table pod-owners "-n $space deployments,statefulsets,daemonsets,replicasets,jobs,cronjobs" '{.kind}' '{.metadata.name}' \
+  table pod-owners "-n $namespace deployments,statefulsets,daemonsets,replicasets,jobs,cronjobs" '{.kind}' '{.metadata.name}' \
     '{.metadata.ownerReferences[0].kind}' '{.metadata.ownerReferences[0].name}' '{.metadata.labels.gpuadm\.io/name}' \
     '{.spec.replicas}{.spec.parallelism}' '{range .status.conditions[*]}{.type}={.status}:{.reason}:{.message};;{end}' \
     '{.metadata.creationTimestamp}' '{.spec.suspend}'
-  table pod-events "-n $space events" '{.involvedObject.kind}' '{.involvedObject.name}' '{.type}' '{.reason}' '{.count}' \
+  table pod-events "-n $namespace events" '{.involvedObject.kind}' '{.involvedObject.name}' '{.type}' '{.reason}' '{.count}' \
     '{.firstTimestamp}' '{.lastTimestamp}' '{.eventTime}' '{.message}'
-  quotas "-n $space"
-  storage "-n $space"
+  quotas "-n $namespace"
+  storage "-n $namespace"
   table pod-volumes persistentvolumes '{.metadata.name}' '{.status.phase}' '{.spec.claimRef.namespace}/{.spec.claimRef.name}' \
     '{.spec.storageClassName}' '{.spec.hostPath.path}{.spec.local.path}' '{.spec.nfs.server}:{.spec.nfs.path}' \
     '{.spec.nodeAffinity.required.nodeSelectorTerms}'
-  table pod-claims "-n $space persistentvolumeclaims" '{.metadata.name}' '{.spec.volumeName}' '{.spec.resources.requests.storage}'
+  table pod-claims "-n $namespace persistentvolumeclaims" '{.metadata.name}' '{.spec.volumeName}' '{.spec.resources.requests.storage}'
 }
 
 the_pod() {
@@ -107,11 +107,11 @@ the_pod() {
   table namespaces namespaces '{.metadata.name}' '{.metadata.labels.pod-security\.kubernetes\.io/enforce}'
   rows=$(targets)
   frame pod-targets "$rows" 0
-  space=$(choose_space "$rows") || return 0
-  first=$(printf '%s\n' "$rows" | awk -F '\t' -v space="$space" '$3 == space { print $1, $2; exit }')
+  namespace=$(choose_namespace "$rows") || return 0
+  first=$(printf '%s\n' "$rows" | awk -F '\t' -v namespace="$namespace" '$3 == namespace { print $1, $2; exit }')
   which=$(pods_of "${first%% *}" "${first##* }")
   echo "=== pod-space"
-  line "$space"
+  line "$namespace"
   pod_objects "$which"
   around
   pod_logs_of "$which"

@@ -163,8 +163,8 @@ Result<Fetcher::Answer> Fetcher::ask_server(const Download& download) {
                           .from = had,
                           .limit = download.limit,
                           .proxy = proxy()};
-    if (const auto says = authorizations_.find(download.scope); says != authorizations_.end())
-      request.headers.push_back("Authorization: " + says->second.reveal());
+    if (const auto message = authorizations_.find(download.scope); message != authorizations_.end())
+      request.headers.push_back("Authorization: " + message->second.reveal());
     Result<> kept;
     bool too_large = false, html = false, begun = false;
     const auto response = http::get(request, [&](const http::Head& head, std::string_view piece) {

@@ -30,13 +30,13 @@ struct Curl {
   decltype(&curl_easy_cleanup) cleanup = nullptr;
   decltype(&curl_easy_setopt) set = nullptr;
   decltype(&curl_easy_perform) perform = nullptr;
-  decltype(&curl_easy_strerror) says = nullptr;
+  decltype(&curl_easy_strerror) message = nullptr;
   decltype(&curl_slist_append) append = nullptr;
   decltype(&curl_slist_free_all) free_list = nullptr;
   decltype(&::curl_version) version = nullptr;
 
   [[nodiscard]] bool complete() const {
-    return init && cleanup && set && perform && says && append && free_list && version;
+    return init && cleanup && set && perform && message && append && free_list && version;
   }
 };
 
@@ -56,7 +56,7 @@ const Curl& curl() {
     find(library, "curl_easy_cleanup", functions.cleanup);
     find(library, "curl_easy_setopt", functions.set);
     find(library, "curl_easy_perform", functions.perform);
-    find(library, "curl_easy_strerror", functions.says);
+    find(library, "curl_easy_strerror", functions.message);
     find(library, "curl_slist_append", functions.append);
     find(library, "curl_slist_free_all", functions.free_list);
     find(library, "curl_version", functions.version);
@@ -132,7 +132,7 @@ Result<Response> get(const Request& request,
   for (const std::string& header : request.headers) list = c.append(list, header.c_str());
   const std::unique_ptr<curl_slist, decltype(c.free_list)> headers(list, c.free_list);
   Transfer transfer{.head = {}, .sink = &sink};
-  std::array<char, CURL_ERROR_SIZE> says{};
+  std::array<char, CURL_ERROR_SIZE> message{};
   CURL* h = handle.get();
   c.set(h, CURLOPT_URL, request.url.c_str());
   c.set(h, CURLOPT_HTTPHEADER, headers.get());
@@ -161,7 +161,7 @@ Result<Response> get(const Request& request,
         static_cast<long>(std::min(least_seconds + request.limit / least_bytes, most_seconds)));
   const std::string range = fmt::format("{}-", request.from);
   if (request.from > 0) c.set(h, CURLOPT_RANGE, range.c_str());
-  c.set(h, CURLOPT_ERRORBUFFER, says.data());
+  c.set(h, CURLOPT_ERRORBUFFER, message.data());
   c.set(h, CURLOPT_HEADERFUNCTION, &on_header);
   c.set(h, CURLOPT_HEADERDATA, &transfer);
   c.set(h, CURLOPT_WRITEFUNCTION, &on_body);
@@ -169,7 +169,7 @@ Result<Response> get(const Request& request,
   const CURLcode code = c.perform(h);
   // libcurl puts the credentials of an invalid proxy URL into its message.
   const bool quotes = code == CURLE_COULDNT_RESOLVE_PROXY || code == CURLE_URL_MALFORMAT;
-  const std::string how = says[0] != '\0' && !quotes ? says.data() : c.says(code);
+  const std::string how = message[0] != '\0' && !quotes ? message.data() : c.message(code);
   if (code == CURLE_OK || transfer.stopped) return Response{transfer.head, true, {}};
   // A truncated response, or one to an unsupported range: the status distinguishes them.
   const bool hopeless =

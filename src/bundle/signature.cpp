@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 using base::Fault;
 using base::Result;
 
-constexpr std::chrono::seconds patience{60};
+constexpr std::chrono::seconds timeout{60};
 
 /// A private directory (0700) that the destructor removes.
 struct Scratch {
@@ -55,7 +55,7 @@ base::Result<std::string> sign(const std::string& text, const std::filesystem::p
   TRY(base::write_file(scratch.path / "text", text));
   const auto exit = TRY(transport::run_local(
       "sign the bundle", {{"key", fs::absolute(key).string()}, {"text", (scratch.path / "text").string()}},
-      TRY(assets::Store::carried("playbooks/local/sign.sh")), patience));
+      TRY(assets::Store::carried("playbooks/local/sign.sh")), timeout));
   if (exit.status != 0)
     return base::fail(Fault::usage,
                       fmt::format("cannot sign with {}: {}", key.string(), base::tail(exit.err, 3)),
@@ -135,7 +135,7 @@ base::Result<std::string> signer_of(const std::string& text, const std::string& 
                                {{"signers", (scratch.path / "signers").string()},
                                 {"text", (scratch.path / "text").string()},
                                 {"sig", (scratch.path / "sig").string()}},
-                               TRY(assets::Store::carried("playbooks/local/signer.sh")), patience));
+                               TRY(assets::Store::carried("playbooks/local/signer.sh")), timeout));
   if (exit.status != 0)
     return base::fail(
         Fault::spec,

@@ -6,27 +6,27 @@
 
 namespace checks {
 
-void Verdicts::add(report::Verdict verdict, Severity severity, const std::string& says,
+void Verdicts::add(report::Verdict verdict, Severity severity, const std::string& message,
                    const std::string& evidence, const std::string& remedy) {
   // All three may quote output of a host.
   into_.push_back({.id = texts_.get(id_),
                    .severity = severity,
                    .verdict = verdict,
                    .host = host_,
-                   .says = texts_.get(base::printable(says, 400)),
+                   .message = texts_.get(base::printable(message, 400)),
                    .evidence = texts_.get(base::printable(evidence, 1000)),
                    .remedy = texts_.get(base::printable(remedy)),
                    .caused_by = {}});
   ++count_;
 }
 
-void Verdicts::fail(Severity severity, const std::string& says, const std::string& evidence,
+void Verdicts::fail(Severity severity, const std::string& message, const std::string& evidence,
                     const std::string& remedy) {
-  add(report::Verdict::fail, severity, says, evidence, remedy);
+  add(report::Verdict::fail, severity, message, evidence, remedy);
 }
 
-void Verdicts::pass(const std::string& says) {
-  add(report::Verdict::pass, Severity::note, says, {}, {});
+void Verdicts::pass(const std::string& message) {
+  add(report::Verdict::pass, Severity::note, message, {}, {});
 }
 
 void Verdicts::skip(const std::string& why) {

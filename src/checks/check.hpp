@@ -57,9 +57,9 @@ class Verdicts {
       : id_(id), host_(std::move(host)), into_(into), texts_(texts) {}
 
   /// `remedy`: what to type, or the id of the playbook step that fixes it.
-  void fail(Severity severity, const std::string& says, const std::string& evidence,
+  void fail(Severity severity, const std::string& message, const std::string& evidence,
             const std::string& remedy);
-  void pass(const std::string& says);
+  void pass(const std::string& message);
   /// Does not apply, according to facts of the host; with the reason.
   void skip(const std::string& why);
   /// Does not apply, according to the cluster file or the PCI bus, regardless of unread facts.
@@ -72,8 +72,8 @@ class Verdicts {
   void withhold(const std::string& why);
 
  private:
-  void add(report::Verdict verdict, Severity severity, const std::string& says, const std::string& evidence,
-           const std::string& remedy);
+  void add(report::Verdict verdict, Severity severity, const std::string& message,
+           const std::string& evidence, const std::string& remedy);
   std::string_view id_;
   base::SharedText host_;
   std::vector<report::Finding>& into_;

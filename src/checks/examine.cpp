@@ -40,10 +40,10 @@ void excuse_quarantined(const facts::Nvidia& nvidia, const std::vector<facts::Qu
       (std::ranges::find(kept, gpu.uuid, &facts::QuarantinedGpu::uuid) == kept.end() ? other : quarantined) =
           true;
   for (const facts::QuarantinedGpu& entry : kept)
-    if (finding.says.contains(entry.uuid) || names_gpu(finding, entry.slot, nullptr)) quarantined = true;
+    if (finding.message.contains(entry.uuid) || names_gpu(finding, entry.slot, nullptr)) quarantined = true;
   if (!quarantined || other) return;
   finding.severity = report::Severity::note;
-  finding.says += " (in quarantine)";
+  finding.message += " (in quarantine)";
 }
 
 /// The hosts by the names of their nodes. A host without a node, or whose node several hosts may be, has its
@@ -98,7 +98,7 @@ bool names_gpu(const report::Finding& finding, const std::string& slot, const fa
   std::vector<std::string> names = {slot};
   if (gpu) names.insert(names.end(), {fmt::format("GPU {} (", gpu->index), gpu->uuid});
   return std::ranges::any_of(names, [&](const std::string& name) {
-    return !name.empty() && (finding.says.contains(name) || finding.evidence.contains(name));
+    return !name.empty() && (finding.message.contains(name) || finding.evidence.contains(name));
   });
 }
 

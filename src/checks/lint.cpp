@@ -27,17 +27,17 @@ bool reached(const std::optional<Version>& since, const Version& kubernetes) {
   return since && kubernetes >= *since;
 }
 
-LintProblem gone_gate(const std::string& name, const Gate& gate, const std::string& minor) {
+LintProblem removed_gate(const std::string& name, const Gate& gate, const std::string& minor) {
   LintProblem problem{
       Severity::blocker,
       fmt::format("the feature gate {} was removed in Kubernetes {}", name, gate.removed->text()),
       fmt::format("a kubelet of {} does not start with it", minor), "remove it from featureGates"};
   if (name == "Accelerators")
-    problem.says +=
+    problem.message +=
         ": it made GPUs available to Docker containers before device plugins, which are on by default since "
         "1.10";
   else if (gate.stable)
-    problem.says += ": its feature is always on";
+    problem.message += ": its feature is always on";
   return problem;
 }
 
@@ -62,7 +62,7 @@ std::vector<LintProblem> lint_gate(const std::string& name, bool value, const Ve
              fmt::format("the feature gate {} needs Kubernetes {} or newer", name, first->text()),
              fmt::format("a kubelet of {} does not start with it", minor),
              fmt::format("remove it from featureGates, or use Kubernetes {} or newer", first->text())}};
-  if (reached(gate.removed, kubernetes)) return {gone_gate(name, gate, minor)};
+  if (reached(gate.removed, kubernetes)) return {removed_gate(name, gate, minor)};
   const bool usual = reached(gate.on, kubernetes);
   if (reached(gate.locked, kubernetes) && value != usual)
     return {{Severity::blocker, fmt::format("the feature gate {} can no longer be set to {}", name, value),
@@ -193,14 +193,14 @@ void lint_version(const spec::Cluster& cluster, const base::Version& kubernetes,
               "set runtime.engine to containerd (Docker includes it), or install cri-dockerd on every host");
   if (const auto problem = lint_dra(kubernetes); problem && cluster.gpu.allocator == spec::Allocator::dra)
     Verdicts("gpu.dra.versions", {}, findings, texts)
-        .fail(problem->severity, problem->says, problem->evidence, problem->remedy);
+        .fail(problem->severity, problem->message, problem->evidence, problem->remedy);
   Verdicts gates("kubelet.feature-gates", {}, findings, texts);
   if (kubernetes < oldest_flags)
     gates.unknown(fmt::format(
         "gpuadm installs Kubernetes {} and newer; feature gates and kubelet flags of {} are not known",
         oldest_flags.minor_text(), kubernetes.minor_text()));
   else if (const auto problem = lint_newer(kubernetes, data))
-    gates.fail(problem->severity, problem->says, problem->evidence, problem->remedy);
+    gates.fail(problem->severity, problem->message, problem->evidence, problem->remedy);
   else if (kubernetes.minor > newest_complete(data.minors).minor)
     gates.unknown(fmt::format("not all feature gates and kubelet flags of Kubernetes {} are known",
                               kubernetes.minor_text()));
@@ -217,11 +217,11 @@ std::vector<report::Finding> lint(const spec::Cluster& cluster, const base::Vers
       flags("kubelet.unknown-flags", {}, findings, texts),
       models("gpu.layout.models-known", {}, findings, texts);
   for (const LintProblem& c : lint_gates(cluster.feature_gates, kubernetes, data))
-    gates.fail(c.severity, c.says, c.evidence, c.remedy);
+    gates.fail(c.severity, c.message, c.evidence, c.remedy);
   for (const LintProblem& c : lint_flags(cluster.kubelet_extra_args, kubernetes, data))
-    flags.fail(c.severity, c.says, c.evidence, c.remedy);
+    flags.fail(c.severity, c.message, c.evidence, c.remedy);
   for (const LintProblem& c : lint_models(cluster, data))
-    models.fail(c.severity, c.says, c.evidence, c.remedy);
+    models.fail(c.severity, c.message, c.evidence, c.remedy);
   return findings;
 }
 

@@ -15,7 +15,7 @@ namespace checks {
 /// A setting that a kubelet version rejects or ignores.
 struct LintProblem {
   Severity severity = Severity::note;
-  std::string says, evidence, remedy;
+  std::string message, evidence, remedy;
 };
 
 [[nodiscard]] std::vector<LintProblem> lint_gates(const std::map<std::string, bool>& gates,

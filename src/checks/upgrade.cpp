@@ -61,13 +61,13 @@ class Judge {
     return u_.only ? u_.only->contains(node.name) : node.kubelet != "v" + u_.to.text();
   }
 
-  Finding& refuse(const std::string& id, const std::string& host, const std::string& says,
+  Finding& refuse(const std::string& id, const std::string& host, const std::string& message,
                   const std::string& evidence, const std::string& remedy) {
     Finding finding;
     finding.id = id;
     finding.severity = Severity::blocker;
     finding.host = host;
-    finding.says = says;
+    finding.message = message;
     finding.evidence = base::printable(evidence, 1000);
     finding.remedy = remedy;
     return findings_.emplace_back(std::move(finding));
@@ -172,7 +172,7 @@ class Judge {
   void etcd() {
     // kubeadm does not upgrade an etcd outside of the cluster.
     const bool is_inside = std::ranges::any_of(*u_.facts.pods, [](const facts::Pod& pod) {
-      return pod.space == "kube-system" && pod.name.starts_with("etcd-");
+      return pod.ns == "kube-system" && pod.name.starts_with("etcd-");
     });
     if (!minor_ || !minor_->etcd_before || (!is_inside && !u_.facts.etcd_members)) return;
     std::vector<std::string> old, unread;
@@ -212,7 +212,7 @@ class Judge {
       if (!node || !is_touched(*node)) continue;
       refuse("upgrade.pods", "", fmt::format("pod {} has no controller that starts it elsewhere", pod.full()),
              fmt::format("it runs on {}, which is drained", pod.node),
-             fmt::format("kubectl -n {} delete pod {}, when it is no longer needed", pod.space, pod.name));
+             fmt::format("kubectl -n {} delete pod {}, when it is no longer needed", pod.ns, pod.name));
     }
   }
 

@@ -93,8 +93,8 @@ class Reader {
 
  private:
   spec::Cluster& cluster() { return adopted_.cluster; }
-  void note(std::string path, std::string says) {
-    adopted_.notes.push_back({std::move(path), std::move(says)});
+  void note(std::string path, std::string message) {
+    adopted_.notes.push_back({std::move(path), std::move(message)});
   }
   [[nodiscard]] std::string flag(const std::string& component, const std::string& name) const {
     const auto flags = made_.flags.find(component);
@@ -184,7 +184,7 @@ class Reader {
       for (const facts::DaemonSet& set : *found_.view->daemon_sets)
         for (const char* known : {"flannel", "calico", "cilium", "weave", "kube-router", "antrea", "kindnet"})
           if (set.name.find(known) != std::string::npos)
-            return fmt::format("the DaemonSet {}/{}", base::printable(set.space), base::printable(set.name));
+            return fmt::format("the DaemonSet {}/{}", base::printable(set.ns), base::printable(set.name));
     if (plane_ && !plane_->kubernetes.cni_configs.empty())
       return "/etc/cni/net.d/" + base::printable(plane_->kubernetes.cni_configs.front());
     return "no network plugin was found";
@@ -252,7 +252,7 @@ class Reader {
       cluster().gpu.allocator = spec::Allocator::none;
       note("gpu.allocator",
            fmt::format("{}/{} advertises the GPUs and is not installed by gpuadm; none keeps it unchanged",
-                       base::printable(set->space), base::printable(set->name)));
+                       base::printable(set->ns), base::printable(set->name)));
     } else if (there) {
       note("gpu.allocator", "no device plugin: apply installs one; none does not");
     }

@@ -85,9 +85,9 @@ class Place {
   std::map<std::size_t, int> counts_;  ///< of items so far, by their indent
 };
 
-std::string comment(std::string_view says, std::size_t indent) {
+std::string comment(std::string_view message, std::size_t indent) {
   std::string text;
-  for (const std::string_view line : base::lines(says))
+  for (const std::string_view line : base::lines(message))
     text += fmt::format("{}# {}\n", std::string(indent, ' '), base::printable(line, 400));
   return text;
 }
@@ -103,7 +103,7 @@ std::string to_file(const Adopted& adopted) {
   std::vector<Adopted::Note> left = adopted.notes;
   const auto notify = [&](const std::string& path, std::size_t indent) {
     for (const auto& note : left)
-      if (note.path == path) text += comment(note.says, indent);
+      if (note.path == path) text += comment(note.message, indent);
     std::erase_if(left, [&](const auto& note) { return note.path == path; });
   };
   notify("", 0);
@@ -116,7 +116,7 @@ std::string to_file(const Adopted& adopted) {
     text.append(line).append("\n");
   }
   // Notes about keys that are not written.
-  for (const auto& note : left) body += comment(note.path + ": " + note.says, 0);
+  for (const auto& note : left) body += comment(note.path + ": " + note.message, 0);
   return body + text;
 }
 

@@ -16,7 +16,7 @@ namespace {
 
 struct Source {
   std::string_view name;
-  const char* says;
+  const char* message;
 };
 /// In the order of MembersFrom.
 constexpr std::array sources{
@@ -96,11 +96,11 @@ Result<> may_restore(const std::vector<EtcdMembers>& known, const RestoreHosts& 
     if (restore.members.contains(member.name)) continue;
     (is_lost(member, restore) ? lost : others).push_back(shown(member));
   }
-  const char* says = sources.at(static_cast<std::size_t>(members.from)).says;
+  const char* message = sources.at(static_cast<std::size_t>(members.from)).message;
   if (!others.empty())
     return base::fail(Fault::blocked,
                       fmt::format("etcd has {} members ({}), but these are not among the hosts: {}",
-                                  members.all.size(), says, base::join(others, ", ")),
+                                  members.all.size(), message, base::join(others, ", ")),
                       fix);
   if (members.from == MembersFrom::etcd && !lost.empty())
     return base::fail(Fault::blocked,

@@ -26,17 +26,18 @@ Tree tree_of_chain(const GpuChain& chain) {
     if (!is_read(link)) continue;
     const auto index = static_cast<std::size_t>(links.entries().size());
     if (index >= chain.links.size()) {
-      links.set(checks::name_of(link), Tree::map_of({{"state", "not reached"}, {"says", ""}}));
+      links.set(checks::name_of(link), Tree::map_of({{"state", "not reached"}, {"message", ""}}));
       continue;
     }
     const Finding& finding = chain.links[index];
     const bool open = report::is_open(finding);
     const bool passed = finding.verdict == report::Verdict::pass;
-    links.set(checks::name_of(link), Tree::map_of({{"state", state_of(finding)},
-                                                   {"says", passed ? finding.evidence : finding.says}}));
+    links.set(checks::name_of(link),
+              Tree::map_of(
+                  {{"state", state_of(finding)}, {"message", passed ? finding.evidence : finding.message}}));
     if (open)
       first = Tree::map_of({{"link", checks::name_of(link)},
-                            {"says", finding.says},
+                            {"message", finding.message},
                             {"evidence", finding.evidence},
                             {"remedy", finding.remedy}});
   }

@@ -80,7 +80,7 @@ bool is_service(const std::string& unit) {
 
 /// gpuadm's own pods of the device plugin and the DRA driver; they leave the node before the reset.
 bool is_allocator(const facts::PodName& pod) {
-  return pod.space == "kube-system" &&
+  return pod.ns == "kube-system" &&
          std::ranges::any_of(std::to_array<std::string_view>(
                                  {"nvidia-device-plugin", "nvidia-mps-control-daemon", "nvidia-dra-driver"}),
                              [&](std::string_view name) { return pod.name.starts_with(name); });
@@ -93,7 +93,7 @@ std::vector<const facts::Pod*> pods_with(const facts::ClusterFacts& view, const 
   std::vector<std::string> wanted;
   for (const std::string& uid : users.pods.value_or(std::vector<std::string>()))
     if (const auto name = names.find(uid); name != names.end())
-      wanted.push_back(name->second.space + "/" + name->second.name);
+      wanted.push_back(name->second.ns + "/" + name->second.name);
   for (const facts::GpuDevice& device : gpu_devices(view, node))
     if (device.device.uuid == gpu.uuid || device.device.parent == gpu.uuid)
       std::ranges::copy(device.pods, std::back_inserter(wanted));
@@ -108,7 +108,7 @@ std::vector<const facts::Pod*> pods_with(const facts::ClusterFacts& view, const 
 
 std::string user_text(const facts::GpuUser& user, const facts::PodName* pod) {
   const std::string name = user.name.empty() ? "unknown" : user.name;
-  if (pod) return fmt::format("pod {}/{} ({}, pid {})", pod->space, pod->name, name, user.pid);
+  if (pod) return fmt::format("pod {}/{} ({}, pid {})", pod->ns, pod->name, name, user.pid);
   if (!user.pod_uid.empty()) return fmt::format("pod {} ({}, pid {})", user.pod_uid, name, user.pid);
   if (!user.container.empty())
     return fmt::format("container {} ({}, pid {})", user.container.substr(0, 12), name, user.pid);
@@ -167,7 +167,7 @@ GpuHolders gpu_holders(const facts::ClusterFacts& view, const std::string& node,
     const auto name = names.find(user.pod_uid);
     const facts::PodName* pod = name == names.end() ? nullptr : &name->second;
     const auto is_it = [&](const facts::Pod* one) {
-      return pod && one->space == pod->space && one->name == pod->name;
+      return pod && one->ns == pod->ns && one->name == pod->name;
     };
     const bool leaves = pod ? is_allocator(*pod) || std::ranges::any_of(holders.pods, is_it)
                             : user.pod_uid.empty() && user.container.empty() && is_service(user.service);
@@ -181,7 +181,7 @@ std::optional<Error> eviction_obstacle(const std::vector<const facts::Pod*>& pod
     if (pod->owner.empty() || pod->owner == "Node")
       return Error{
           Fault::blocked, fmt::format("pod {} has no controller that starts it elsewhere", pod->full()),
-          fmt::format("kubectl -n {} delete pod {}, when it is no longer needed", pod->space, pod->name)};
+          fmt::format("kubectl -n {} delete pod {}, when it is no longer needed", pod->ns, pod->name)};
     if (pod->owner == "DaemonSet")
       return Error{
           Fault::blocked,
@@ -207,7 +207,7 @@ std::vector<std::string> trouble_after_reset(const facts::Facts& now, const Gpu&
   const auto place = std::ranges::find(now.nvidia.gpus, gpu.uuid, &Gpu::uuid);
   if (place == now.nvidia.gpus.end())
     return {"nvidia-smi does not list it any more" +
-            (now.nvidia.smi_says.empty() ? "" : ": " + base::printable(now.nvidia.smi_says, 200))};
+            (now.nvidia.smi_message.empty() ? "" : ": " + base::printable(now.nvidia.smi_message, 200))};
   std::vector<std::string> trouble;
   if (const std::string action = place->recovery_action.value_or("None"); action != "None")
     trouble.push_back("the driver requests another recovery action: " + base::printable(action, 50));
@@ -220,7 +220,7 @@ std::vector<std::string> trouble_after_reset(const facts::Facts& now, const Gpu&
     if (finding.id.starts_with("gpu.") && checks::names_gpu(finding, place->bus_id, &*place) &&
         (report::blocks(finding) ||
          (finding.verdict == report::Verdict::unknown && finding.id.starts_with("gpu.health."))))
-      trouble.push_back(fmt::format("{} ({})", finding.says, finding.id));
+      trouble.push_back(fmt::format("{} ({})", finding.message, finding.id));
   return trouble;
 }
 

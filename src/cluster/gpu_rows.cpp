@@ -140,7 +140,8 @@ std::vector<std::string> holders_of(const HostView& on, const facts::Gpu* gpu) {
 std::string refusal(const HostView& on, const facts::Gpu* gpu, const std::string& slot) {
   if (!gpu) {
     const Finding* reason = on.first({"gpu.driver.", "gpu.pci.", "gpu.health.fell"});
-    return "the driver does not list it" + (reason ? fmt::format(": {} ({})", reason->says, reason->id) : "");
+    return "the driver does not list it" +
+           (reason ? fmt::format(": {} ({})", reason->message, reason->id) : "");
   }
   if (const auto* entry = quarantine_of(on.facts.nvidia, *gpu)) return "in quarantine " + since_text(*entry);
   if (!on.facts.kubernetes.kubelet_conf && !on.node) return "the host is not a node";
@@ -154,7 +155,7 @@ std::string refusal(const HostView& on, const facts::Gpu* gpu, const std::string
       on.claims ? static_cast<long long>(on.devices.size()) : number_of(on.node->allocatable);
   if (offered == 0) {
     const Finding* reason = on.first({"nct.", "gk.", "kubelet.device", "gpu.driver.", "gpu.dra."});
-    if (reason) return fmt::format("{} ({})", reason->says, reason->id);
+    if (reason) return fmt::format("{} ({})", reason->message, reason->id);
     return on.claims ? "the DRA driver publishes no GPU of the node" : "the device plugin advertises none";
   }
   if (on.claims) {
@@ -164,7 +165,7 @@ std::string refusal(const HostView& on, const facts::Gpu* gpu, const std::string
   }
   const auto wrong = about(on, gpu, slot);
   if (offered < number_of(on.node->capacity) && !wrong.empty())
-    return fmt::format("{} ({})", wrong.front()->says, wrong.front()->id);
+    return fmt::format("{} ({})", wrong.front()->message, wrong.front()->id);
   return "";
 }
 

@@ -24,7 +24,7 @@ TopProgram program_of(const facts::GpuProgram& program,
                  .container = program.container};
   if (program.pod_uid.empty()) return top;
   const auto pod = pods.find(program.pod_uid);
-  top.pod = pod == pods.end() ? "pod " + program.pod_uid : pod->second.space + "/" + pod->second.name;
+  top.pod = pod == pods.end() ? "pod " + program.pod_uid : pod->second.ns + "/" + pod->second.name;
   if (pod == pods.end() || pod->second.kind.empty() || pod->second.workload.empty()) return top;
   top.kind = pod->second.kind;
   top.workload = pod->second.workload;

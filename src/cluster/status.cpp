@@ -82,27 +82,27 @@ class StatusBuilder {
       const bool reached = std::ranges::any_of(survey_.cluster.hosts, [&](const spec::Host& host) {
         return facts::is_control_plane(survey_.census, host.name);
       });
-      status_.api.says =
+      status_.api.message =
           reached ? "no control-plane node has described the cluster" : "no control-plane node is reachable";
-      unread("the cluster", status_.api.says);
+      unread("the cluster", status_.api.message);
       return;
     }
     status_.version = survey_.view->version;
     status_.api.health = Health::ill;
     if (!survey_.view->not_ready.empty())
-      status_.api.says = "is not ready: " + base::join(survey_.view->not_ready, ", ");
+      status_.api.message = "is not ready: " + base::join(survey_.view->not_ready, ", ");
     else if (survey_.view->ready_status != 0)
-      status_.api.says = "does not answer";
+      status_.api.message = "does not answer";
     else if (!survey_.view->nodes)
-      status_.api.says = "does not list the nodes";
+      status_.api.message = "does not list the nodes";
     else
       status_.api.health = Health::well;
     if (status_.api.health == Health::ill)
-      problem(
-          "the cluster",
-          fmt::format("the API server at {} {}",
-                      status_.endpoint.empty() ? "an unknown address" : status_.endpoint, status_.api.says),
-          "gpuadm logs kube-apiserver " + survey_.asked);
+      problem("the cluster",
+              fmt::format("the API server at {} {}",
+                          status_.endpoint.empty() ? "an unknown address" : status_.endpoint,
+                          status_.api.message),
+              "gpuadm logs kube-apiserver " + survey_.asked);
   }
 
   void nodes() {
@@ -216,14 +216,14 @@ class StatusBuilder {
     if (survey_.view && survey_.view->daemon_sets)
       for (const facts::DaemonSet& set : *survey_.view->daemon_sets) {
         const std::string plugin = has(set);
-        const bool is_proxy = set.name == "kube-proxy" && set.space == "kube-system";
+        const bool is_proxy = set.name == "kube-proxy" && set.ns == "kube-system";
         if (!plugin.empty() && status_.network.empty())
           status_.network = plugin + ", " + ready(set);
         else if (is_proxy)
           status_.proxy = ready(set);
         if ((is_proxy || !plugin.empty()) && set.ready < set.desired)
           problem("the cluster", fmt::format("{}: {}", set.name, ready(set)),
-                  fmt::format("kubectl -n {} get pods -o wide", set.space));
+                  fmt::format("kubectl -n {} get pods -o wide", set.ns));
       }
     if (!status_.network.empty()) return;
     // A plugin without its own pods is detected by its file.

@@ -17,14 +17,17 @@ constexpr double soon = 30;  // days: as in the check cl.certs-expiry
 
 /// The result for a component that was queried on its own machine.
 Part heard(const facts::Component& component) {
-  const auto says = [&](std::string_view word) { return component.says.find(word) != std::string::npos; };
-  Part part{component.name, Health::ill, component.says};
-  const bool well = component.status == 0 && (component.says == "ok" || says(R"("health":"true")"));
+  const auto mentions = [&](std::string_view word) {
+    return component.message.find(word) != std::string::npos;
+  };
+  Part part{component.name, Health::ill, component.message};
+  const bool well = component.status == 0 && (component.message == "ok" || mentions(R"("health":"true")"));
   // It is running, but restricts access to its health endpoint.
-  if (well || says("Unauthorized") || says("Forbidden")) return {component.name, Health::well, {}};
-  if (component.status != 0 && (says("refused") || says("timed out") || says("timeout") || says("deadline")))
-    part.says = "does not answer";
-  if (component.status == 124 || component.status == 137) part.says = "does not answer";
+  if (well || mentions("Unauthorized") || mentions("Forbidden")) return {component.name, Health::well, {}};
+  if (component.status != 0 &&
+      (mentions("refused") || mentions("timed out") || mentions("timeout") || mentions("deadline")))
+    part.message = "does not answer";
+  if (component.status == 124 || component.status == 137) part.message = "does not answer";
   return part;
 }
 
@@ -46,7 +49,7 @@ Part part_of(const std::optional<facts::ClusterFacts>& view, const facts::Node* 
   if (!facts::is_ready(*node)) return {name, Health::ill, "is on a node that is not ready"};
   if (!view->pods) return {name, Health::unknown, "could not be queried"};
   for (const facts::Pod& pod : *view->pods) {
-    if (pod.space != "kube-system" || pod.name != name + "-" + node->name) continue;
+    if (pod.ns != "kube-system" || pod.name != name + "-" + node->name) continue;
     if (pod.ready == "True") return {name, Health::well, {}};
     const std::string why = pod.waiting.empty() ? pod.phase : pod.waiting.front();
     return {name, Health::ill, "is not ready: " + why};
@@ -68,8 +71,8 @@ void read_certificates(const facts::Facts& host, PlaneStatus& plane) {
 void complain(const PlaneStatus& plane, Status& status) {
   for (const Part& part : plane.parts)
     if (part.health == Health::ill)
-      status.verdict.problems.push_back(
-          {plane.name, part.name + " " + part.says, fmt::format("gpuadm logs {} {}", part.name, plane.name)});
+      status.verdict.problems.push_back({plane.name, part.name + " " + part.message,
+                                         fmt::format("gpuadm logs {} {}", part.name, plane.name)});
   if (plane.days && *plane.days < soon)
     status.verdict.problems.push_back(
         {plane.name,
@@ -99,10 +102,11 @@ void add_etcd(const ClusterSurvey& survey, Status& status) {
   }
   const std::size_t needed = status.etcd.size() / 2 + 1;
   if (well < needed)
-    status.verdict.problems.push_back({"the cluster",
-                               fmt::format("etcd has {} of {} members and needs {}: the cluster is read-only",
-                                           well, status.etcd.size(), needed),
-                               "restore a control-plane node that still has its data"});
+    status.verdict.problems.push_back(
+        {"the cluster",
+         fmt::format("etcd has {} of {} members and needs {}: the cluster is read-only", well,
+                     status.etcd.size(), needed),
+         "restore a control-plane node that still has its data"});
 }
 
 /// etcd's own member list takes precedence over the machine's.
@@ -115,7 +119,7 @@ void merge_etcd_health(PlaneStatus& plane, const std::string& node,
     if (!member->answers)
       part = {"etcd", Health::ill, "does not answer"};
     else if (part.health == Health::well && member->leads)
-      part.says = "leads";
+      part.message = "leads";
     else if (part.health == Health::unknown)
       part = {"etcd", Health::well, member->leads ? "leads" : ""};
   }

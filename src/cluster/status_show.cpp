@@ -35,7 +35,7 @@ std::string days(const PlaneStatus& plane) {
 }
 
 std::string word(const Part& part) {
-  if (part.health == Health::well) return part.says.empty() ? "ok" : "ok, " + part.says;
+  if (part.health == Health::well) return part.message.empty() ? "ok" : "ok, " + part.message;
   return part.health == Health::ill ? "DOWN" : "unknown";
 }
 
@@ -80,8 +80,8 @@ class Text {
     if (!status_.version.empty()) line += ": Kubernetes " + status_.version;
     if (!status_.endpoint.empty()) line += " at " + status_.endpoint;
     line += status_.api.health == Health::well  ? ", ready"
-            : status_.api.health == Health::ill ? ", the API server " + status_.api.says
-                                                : ": the state is unknown: " + status_.api.says;
+            : status_.api.health == Health::ill ? ", the API server " + status_.api.message
+                                                : ": the state is unknown: " + status_.api.message;
     text_ += report::wrapped(shown(line), 2, width_) + "\n";
   }
 
@@ -133,9 +133,7 @@ class Text {
   void gpus() {
     Lines lines = {{"GPUS OF", "PCI", "DRIVER", "ALLOCATABLE", "USED", "BY"}};
     for (const GpuUse& use : status_.gpu_hosts) {
-      std::string pods = !use.used          ? "unknown"
-                         : use.pods.empty() ? "nobody"
-                                            : shown(use.pods.front());
+      std::string pods = !use.used ? "unknown" : use.pods.empty() ? "nobody" : shown(use.pods.front());
       if (use.pods.size() > 1) pods += fmt::format(" and {} more", use.pods.size() - 1);
       if (wide_ && !use.pods.empty()) pods = shown(base::join(use.pods, ", "));
       lines.push_back({shown(use.counts.host), fmt::format("{}", use.counts.pci),
@@ -190,7 +188,7 @@ Tree tree_of(const std::optional<T>& value) {
 }
 
 Tree part_tree(const Part& part) {
-  return Tree::map_of({{"state", name_of(part.health)}, {"says", part.says}});
+  return Tree::map_of({{"state", name_of(part.health)}, {"message", part.message}});
 }
 
 Tree node_tree(const NodeStatus& node) {

@@ -41,13 +41,15 @@ std::string command_for(const Finding& finding) {
 void add_blockers(Verdict& verdict, std::span<const Finding> findings) {
   for (const report::Chain& chain : report::broken_chains(findings)) {
     const Finding& first = *chain.first;
-    const bool blocks = report::blocks(first) ||
-                        std::ranges::any_of(chain.follow, [](const Finding* one) { return report::blocks(*one); });
+    const bool blocks = report::blocks(first) || std::ranges::any_of(chain.follow, [](const Finding* one) {
+                          return report::blocks(*one);
+                        });
     const std::string where = place_of(first);
-    const bool shown = std::ranges::find(shown_by_status, std::string_view(first.id)) != shown_by_status.end();
+    const bool shown =
+        std::ranges::find(shown_by_status, std::string_view(first.id)) != shown_by_status.end();
     if (!blocks || (shown && !verdict.problems.empty())) continue;
     verdict.problems.push_back(
-        {where, fmt::format("{} ({})", first_line(first.says), first.id.text()), command_for(first)});
+        {where, fmt::format("{} ({})", first_line(first.message), first.id.text()), command_for(first)});
   }
 }
 
@@ -56,7 +58,8 @@ void add_links(Verdict& verdict, std::span<const GpuChain> chains) {
     if (chain.links.empty() || !report::is_open(chain.links.back())) continue;
     const Finding& link = chain.links.back();
     const std::string name = link.id.text().substr(link.id.text().find('.') + 1);
-    const Problem problem{chain.host, fmt::format("the link {} of its GPUs: {}", name, first_line(link.says)),
+    const Problem problem{chain.host,
+                          fmt::format("the link {} of its GPUs: {}", name, first_line(link.message)),
                           first_line(link.remedy)};
     if (!report::is_broken(link))
       verdict.unread.push_back(problem);
@@ -89,7 +92,8 @@ std::string to_text(const Verdict& verdict) {
   std::string text = !verdict.problems.empty() ? counted(verdict.problems.size(), "problem") + " found"
                      : unread > 0              ? "the state is unknown"
                                                : "Cluster is healthy";
-  if (unread > 0) text += fmt::format("; {} {} missing", counted(unread, "reading"), unread == 1 ? "is" : "are");
+  if (unread > 0)
+    text += fmt::format("; {} {} missing", counted(unread, "reading"), unread == 1 ? "is" : "are");
   if (verdict.unknown_checks > 0)
     text += fmt::format("; {} {} unknown", counted(verdict.unknown_checks, "check"),
                         verdict.unknown_checks == 1 ? "is" : "are");
@@ -106,8 +110,7 @@ std::string to_text(const Verdict& verdict, const std::string& cluster) {
 Tree to_tree(const std::vector<Problem>& problems) {
   Tree list = Tree::list();
   for (const Problem& problem : problems)
-    list.push(Tree::map_of(
-        {{"where", problem.where}, {"what", problem.what}, {"remedy", problem.remedy}}));
+    list.push(Tree::map_of({{"where", problem.where}, {"what", problem.what}, {"remedy", problem.remedy}}));
   return list;
 }
 

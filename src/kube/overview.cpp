@@ -6,7 +6,7 @@ namespace kube {
 
 Pod pod_of(const facts::Pod& row) {
   Pod pod;
-  pod.space = row.space;
+  pod.ns = row.ns;
   pod.name = row.name;
   pod.node = row.node;
   pod.phase = row.phase;
@@ -34,7 +34,7 @@ std::optional<PodLink> image_problem(const facts::Pod& row, const facts::Cluster
   std::vector<PodEvent> events;
   if (cluster.events)
     for (const facts::Event& event : *cluster.events)
-      if (event.kind == "Pod" && event.space == row.space && event.name == row.name) {
+      if (event.kind == "Pod" && event.ns == row.ns && event.name == row.name) {
         PodEvent& one = events.emplace_back();
         one.reason = event.reason;
         one.message = event.message;

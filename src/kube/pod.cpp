@@ -204,7 +204,7 @@ std::vector<NodeTerm> read_node_terms(const Tree& terms) {
 
 Pod read_pod(const Tree& pod) {
   Pod read;
-  read.space = text_at(pod, {"metadata", "namespace"});
+  read.ns = text_at(pod, {"metadata", "namespace"});
   read.name = text_at(pod, {"metadata", "name"});
   read.labels = texts(tree_at(pod, {"metadata", "labels"}));
   read.created = base::parse_time(text_at(pod, {"metadata", "creationTimestamp"}));

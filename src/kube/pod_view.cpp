@@ -27,7 +27,7 @@ std::vector<Amounts> amounts_in(const std::string& text) {
 }
 
 PodUse read_use(const Row& row) {
-  PodUse use{.space = row.text(0),
+  PodUse use{.ns = row.text(0),
              .name = row.text(1),
              .node = row.text(2),
              .phase = row.text(3),
@@ -132,7 +132,7 @@ base::Result<PodView> parse_pod_view(std::string_view output) {
   PodView view;
   view.cluster = TRY(facts::parse_cluster(output));
   const Sections sections = TRY(Sections::split(output));
-  view.space = sections.first("pod-space").value_or("");
+  view.ns = sections.first("pod-space").value_or("");
   view.uses = table<PodUse>(sections, "pod-uses", read_use);
   if (auto targets = table<PodTarget>(sections, "pod-targets", [](const Row& row) {
         return PodTarget{row.text(0), row.text(1), row.text(2), row.text(3)};

@@ -71,7 +71,7 @@ struct Maker {
 
   Result<std::vector<Action>> operator()(const playbook::Wait& wait) const {
     Action action = TRY(base_action(Kind::wait));
-    action.title = wait.says;
+    action.title = wait.message;
     action.check = TRY(script(wait.check));
     return std::vector{std::move(action)};
   }

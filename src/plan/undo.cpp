@@ -53,7 +53,7 @@ bool is_linker_cache(const Thing& thing) {
   return thing.first == "file" && thing.second == "/etc/ld.so.cache";
 }
 
-std::unexpected<base::Error> cluster_in_the_way(const std::string& state) {
+std::unexpected<base::Error> blocked_by_cluster(const std::string& state) {
   if (state == "unfinished")
     return base::fail(Fault::blocked,
                       "kubeadm did not finish: the runs of that cluster can only be undone together",
@@ -70,7 +70,7 @@ class Backwards {
   Result<UndoPlan> go() {
     TRY(choose());
     for (auto line = journal_.lines.rbegin(); line != journal_.lines.rend(); ++line)
-      if (is_chosen(line->run)) TRY(take_back(*line));
+      if (is_chosen(line->run)) TRY(undo_one(*line));
     for (const auto& [thing, why] : kept_) way_.kept.push_back({thing, why});
     way_.upgraded.assign(upgraded_.begin(), upgraded_.end());
     way_.unreadable = journal_.unreadable;
@@ -127,11 +127,11 @@ class Backwards {
           "a cluster is running on this host, and a truncated or damaged line of the journal may "
           "belong to it",
           "to remove the cluster: gpuadm reset; to undo the runs anyway: --force");
-    return stands_under_nothing(all);
+    return require_no_later_change(all);
   }
 
   /// Newer runs that are kept must not depend on undone ones.
-  Result<> stands_under_nothing(const std::vector<std::string>& all) const {
+  Result<> require_no_later_change(const std::vector<std::string>& all) const {
     std::set<std::string> newer;
     for (const std::string& run : all)
       if (is_chosen(run))
@@ -145,7 +145,7 @@ class Backwards {
       const bool is_newer = newer.contains(line.run);
       if (line.thing.first == "cluster" && (is_newer || is_chosen(line.run)) &&
           state_of(line.thing) != "absent" && !way_.runs.empty() && !undo_.after_reset)
-        return cluster_in_the_way(state_of(line.thing));
+        return blocked_by_cluster(state_of(line.thing));
       if (is_newer && chosen.contains(line.thing))
         return base::fail(Fault::blocked,
                           fmt::format("the later run {} changed {}", line.run, shown(line.thing)),
@@ -178,7 +178,7 @@ class Backwards {
         journal_.lines, [&](const Line& line) { return line.thing == thing && is_chosen(line.run); });
   }
 
-  Result<> take_back(const Line& line) {
+  Result<> undo_one(const Line& line) {
     const Thing& thing = line.thing;
     if (thing.first == "cluster" || kept_.contains(thing) || is_linker_cache(thing)) return {};
     if (is_to_stay(line)) {

@@ -62,7 +62,7 @@ class Surgery {
     assign(index, containerd_layout(parts_[index].version).*place / rest, value);
   }
   /// Requests any value; the operator's choice is kept.
-  void want_some(Place place, const Path& rest, const Tree& value) {
+  void want_any(Place place, const Path& rest, const Tree& value) {
     if (!find(place, rest)) want(place, rest, value);
   }
   /// Enables CRI, under all its names: the lists of all files are merged.
@@ -223,7 +223,7 @@ bool runs_runc(const Tree* type) {
 
 /// runc, and the default runtime that replaces it, use the kubelet's cgroup driver.
 void set_cgroup_driver(Surgery& surgery, bool systemd) {
-  surgery.want_some(&Layout::runtimes, {"runc", "runtime_type"}, "io.containerd.runc.v2");
+  surgery.want_any(&Layout::runtimes, {"runc", "runtime_type"}, "io.containerd.runc.v2");
   surgery.want(&Layout::runtimes, {"runc", "options", "SystemdCgroup"}, systemd);
   const Tree* other = surgery.find(&Layout::default_runtime, {});
   if (other && other->text() != "runc" && other->text() != "nvidia" &&
@@ -268,8 +268,8 @@ void inherit(Surgery& surgery) {
 void set_nvidia(Surgery& surgery, const Context& context, const base::Version& engine, bool systemd) {
   if (const std::string binary = nvidia_runtime(context); !binary.empty()) {
     inherit(surgery);
-    surgery.want_some(&Layout::runtimes, {"nvidia", "runtime_type"}, "io.containerd.runc.v2");
-    surgery.want_some(&Layout::runtimes, {"nvidia", "options", "BinaryName"}, binary);
+    surgery.want_any(&Layout::runtimes, {"nvidia", "runtime_type"}, "io.containerd.runc.v2");
+    surgery.want_any(&Layout::runtimes, {"nvidia", "options", "BinaryName"}, binary);
     surgery.want(&Layout::runtimes, {"nvidia", "options", "SystemdCgroup"}, systemd);
     // Supported since 1.7, enabled by default since 2.0 (containerd docs/cri/config.md).
     const bool off = surgery.find(&Layout::cri, {"enable_cdi"}) != nullptr;

@@ -21,7 +21,7 @@ using spec::GpuLayout;
 using spec::Sharing;
 
 constexpr const char* plugin = "nvidia-device-plugin";
-constexpr const char* space = "kube-system";
+constexpr const char* ns = "kube-system";
 
 bool is_mig(const GpuLayout& layout) {
   return !layout.mig.devices.empty();
@@ -66,7 +66,7 @@ Tree labels(const std::string& name, const std::string& layout) {
 Tree metadata(const std::string& object, const std::string& name, const std::string& layout) {
   Tree all = labels(name, layout);
   all.set("app.kubernetes.io/managed-by", "gpuadm");
-  return Tree::map_of({{"name", object}, {"namespace", space}, {"labels", all}});
+  return Tree::map_of({{"name", object}, {"namespace", ns}, {"labels", all}});
 }
 
 /// A DaemonSet on the nodes with this layout; its pods restart when the configuration changes.

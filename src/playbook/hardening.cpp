@@ -60,8 +60,8 @@ std::string as_openssl_has_it(const base::Cidr& cidr) {
   return base::join(groups, ":");
 }
 
-Composed document(std::string_view says, const Tree& tree) {
-  return {"", fmt::format("# Written by gpuadm. {}\n{}", says, base::yaml::write(tree)), std::nullopt};
+Composed document(std::string_view message, const Tree& tree) {
+  return {"", fmt::format("# Written by gpuadm. {}\n{}", message, base::yaml::write(tree)), std::nullopt};
 }
 
 }  // namespace

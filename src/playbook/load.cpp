@@ -92,7 +92,7 @@ Result<Does> does_of(const Tree& step, std::string_view source) {
     return result;
   }
   if (const Tree* file = step.find("file")) {
-    TRY(known(*file, source, {"path", "mode", "template", "compose", "content", "restarts", "trial"}));
+    TRY(known(*file, source, {"path", "mode", "template", "compose", "content", "restarts", "validate"}));
     File result;
     result.path = TRY(word(*file, source, "path", true));
     if (const std::string mode = TRY(word(*file, source, "mode")); !mode.empty()) result.mode = mode;
@@ -104,16 +104,16 @@ Result<Does> does_of(const Tree& step, std::string_view source) {
     }
     result.content = TRY(word(*file, source, "content"));
     result.restarts = TRY(word(*file, source, "restarts"));
-    result.validate = TRY(word(*file, source, "trial"));
+    result.validate = TRY(word(*file, source, "validate"));
     if (result.content_from.empty() == !file->find("content"))
       return refuse(*file, source, "one of 'template', 'compose' and 'content' is required");
     return result;
   }
   if (const Tree* wait = step.find("wait")) {
-    TRY(known(*wait, source, {"check", "says"}));
+    TRY(known(*wait, source, {"check", "message"}));
     Wait result;
     result.check = TRY(needed_script(*wait, source, "check"));
-    result.says = TRY(word(*wait, source, "says", true));
+    result.message = TRY(word(*wait, source, "message", true));
     return result;
   }
   if (const Tree* upload = step.find("upload")) {

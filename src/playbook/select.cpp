@@ -51,7 +51,7 @@ bool joins(const Context& context) {
 }
 
 /// Whether a host that is not a node yet joins with one of the roles.
-bool somebody_joins(const Context& context, bool (*with)(Role)) {
+bool any_joins(const Context& context, bool (*with)(Role)) {
   const spec::Host* first = first_control_plane_of(context);
   return first && context.census && std::ranges::any_of(context.cluster.hosts, [&](const spec::Host& host) {
            const auto facts = context.census->find(host.name);
@@ -125,9 +125,9 @@ constexpr ConditionRow condition_table[] = {
     {"first-control-plane", is_first_control_plane},
     {"worker", [](const Context& c) { return c.host.role == Role::worker; }},
     {"joins", joins},
-    {"somebody-joins", [](const Context& c) { return somebody_joins(c, [](Role) { return true; }); }},
+    {"somebody-joins", [](const Context& c) { return any_joins(c, [](Role) { return true; }); }},
     {"control-plane-joins",
-     [](const Context& c) { return somebody_joins(c, [](Role r) { return r == Role::control_plane; }); }},
+     [](const Context& c) { return any_joins(c, [](Role r) { return r == Role::control_plane; }); }},
     {"node", [](const Context& c) { return is_node(c.facts); }},
     {"health", [](const Context& c) { return c.facts.software.units.contains("gpuadm-health.timer"); }},
     {"several-hosts", [](const Context& c) { return c.cluster.hosts.size() > 1; }},

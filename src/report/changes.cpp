@@ -35,7 +35,7 @@ std::string without_numbers(std::string_view text) {
 }
 
 bool differ(const Finding& a, const Finding& b) {
-  return a.severity != b.severity || a.verdict != b.verdict || a.says != b.says ||
+  return a.severity != b.severity || a.verdict != b.verdict || a.message != b.message ||
          without_numbers(a.evidence) != without_numbers(b.evidence);
 }
 
@@ -81,7 +81,7 @@ std::string to_text(const Change& change, const Style& style) {
                      paint(style, gone ? Ink::green : Ink::bold, fmt::format("{:<7}", name_of(change.turn))),
                      base::printable(finding.host.empty() ? "cluster" : finding.host.text()),
                      gone ? paint(style, Ink::dim, kind(finding)) : paint(style, finding, kind(finding)),
-                     finding.id, first_line(finding.says));
+                     finding.id, first_line(finding.message));
 }
 
 base::Tree to_tree(const Change& change) {

@@ -46,7 +46,7 @@ base::Tree to_tree(const Finding& finding) {
                              {"host", finding.host},
                              {"result", name_of(finding.verdict)},
                              {"severity", name_of(finding.severity)},
-                             {"says", finding.says},
+                             {"message", finding.message},
                              {"evidence", finding.evidence},
                              {"remedy", finding.remedy},
                              {"caused_by", finding.caused_by},

@@ -16,7 +16,7 @@ namespace {
 
 /// A pass or a skipped check: one line.
 std::string closed(const Finding& finding, const Style& style) {
-  return fmt::format("  {:<8} {}\n", name_of(finding.verdict), says(finding, style));
+  return fmt::format("  {:<8} {}\n", name_of(finding.verdict), message(finding, style));
 }
 
 /// Checks that are unknown for the same reason: "unknown  nvidia-smi-xml could not be read: timed out
@@ -41,9 +41,9 @@ std::string body(std::span<const Finding* const> findings, const Style& style) {
   const std::vector<Chain> all_chains = chains(findings);
   for (const Chain& chain : all_chains)
     if (chain.first->verdict == Verdict::unknown && chain.follow.empty())
-      unknown[chain.first->says].push_back(chain.first);
+      unknown[chain.first->message].push_back(chain.first);
   for (const Chain& chain : all_chains) {
-    const auto alike = unknown.find(chain.first->says);
+    const auto alike = unknown.find(chain.first->message);
     if (chain.first->verdict != Verdict::unknown || alike == unknown.end() || alike->second.size() < 2)
       text += one(*chain.first, chain.follow, style);
     else if (alike->second.front() == chain.first)

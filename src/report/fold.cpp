@@ -75,11 +75,11 @@ std::string explained(const FailedStep& failure, const std::string& same_hosts, 
   if (!failure.evidence.empty()) text += fmt::format("       seen: {}\n", hang(failure.evidence, 13, style));
   if (known) text += fmt::format("       {}\n", hang(reason_of(failure), 7, style));
   const std::string& fix = known ? failure.remedy : failure.hint;
-  if (!fix.empty()) text += fmt::format("       fix:  {}\n", hang_typed(fix, 13, style));
+  if (!fix.empty()) text += fmt::format("       fix:  {}\n", indent_typed(fix, 13, style));
   if (!known) return text;
   return text +
          fmt::format("       then: {}\n",
-                     hang_typed("gpuadm doctor " + base::printable(failure.host) + same_hosts, 13, style));
+                     indent_typed("gpuadm doctor " + base::printable(failure.host) + same_hosts, 13, style));
 }
 
 }  // namespace

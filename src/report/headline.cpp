@@ -81,8 +81,9 @@ std::string headline(std::span<const Finding> findings, const Style& style) {
     follow.insert(chain.follow.begin(), chain.follow.end());
   }
   const bool blocks = gravest(all.front()) == 0;
-  std::string text = fmt::format("{}: {} ({}){}", blocks ? "First broken link" : "Warning",
-                                 first_line(first.says), base::printable(first.id), where(hosts, findings));
+  std::string text =
+      fmt::format("{}: {} ({}){}", blocks ? "First broken link" : "Warning", first_line(first.message),
+                  base::printable(first.id), where(hosts, findings));
   if (!follow.empty())
     text += fmt::format("; {} {} from it", count(follow.size(), "finding"),
                         follow.size() == 1 ? "follows" : "follow");

@@ -117,7 +117,7 @@ std::string term(std::string_view word, std::string_view text) {
 std::string article(const Chain& chain) {
   const Finding& finding = *chain.first;
   std::string text = fmt::format("<article class=\"{0}\"><h3><span>{0}</span>{1}</h3><code>{2}</code>\n",
-                                 kind(finding), escape(finding.says), escape(finding.id));
+                                 kind(finding), escape(finding.message), escape(finding.id));
   const std::string terms = term("seen", finding.evidence) + term("fix", remedy_text(finding));
   if (!terms.empty()) text += fmt::format("<dl>{}</dl>", terms);
   if (!chain.follow.empty()) {
@@ -125,7 +125,7 @@ std::string article(const Chain& chain) {
                         chain.follow.size() <= 3 ? " open" : "", chain.follow.size(),
                         chain.follow.size() == 1 ? "follows" : "follow");
     for (const Finding* other : chain.follow)
-      text += fmt::format("<li>{} <code>{}</code></li>", escape(other->says), escape(other->id));
+      text += fmt::format("<li>{} <code>{}</code></li>", escape(other->message), escape(other->id));
     text += "</ul></details>";
   }
   return text + "</article>\n";

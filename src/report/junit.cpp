@@ -18,7 +18,8 @@ std::string test_case(const std::string& host, const Finding& finding) {
       fmt::format("    <testcase classname=\"{}\" name=\"{}\"", escape(host), escape(finding.id));
   if (finding.verdict == Verdict::pass) return head + "/>\n";
   if (finding.verdict == Verdict::skip)
-    return fmt::format("{}>\n      <skipped message=\"{}\"/>\n    </testcase>\n", head, escape(finding.says));
+    return fmt::format("{}>\n      <skipped message=\"{}\"/>\n    </testcase>\n", head,
+                       escape(finding.message));
   const bool failed = finding.verdict == Verdict::fail;
   std::string more;
   for (const auto& [word, text] :
@@ -26,7 +27,7 @@ std::string test_case(const std::string& host, const Finding& finding) {
     if (!text.empty()) more += fmt::format("{}: {}\n", word, text);
   return fmt::format("{0}>\n      <{1} type=\"{2}\" message=\"{3}\">{4}</{1}>\n    </testcase>\n", head,
                      failed ? "failure" : "error",
-                     failed ? name_of(finding.severity) : name_of(finding.verdict), escape(finding.says),
+                     failed ? name_of(finding.severity) : name_of(finding.verdict), escape(finding.message),
                      escape(base::trim(more)));
 }
 

@@ -31,8 +31,8 @@ void LiveLines::step_begins(const std::string& host, std::string title, base::Ti
 
 void LiveLines::step_waits(const std::string& host, std::string title, std::string detail, base::Time at) {
   const auto known = busy_.find(host);
-  const bool goes_on = known != busy_.end() && known->second.title == title;
-  busy_[host] = {std::move(title), std::move(detail), goes_on ? known->second.since : at};
+  const bool continues = known != busy_.end() && known->second.title == title;
+  busy_[host] = {std::move(title), std::move(detail), continues ? known->second.since : at};
 }
 
 std::string LiveLines::text_of(const std::string& host, const Busy& busy, std::size_t width,

@@ -19,22 +19,22 @@ std::string under(std::string_view word, std::string_view text, const Style& sty
 
 }  // namespace
 
-std::string says(const Finding& finding, const Style& style) {
+std::string message(const Finding& finding, const Style& style) {
   const std::string id = fmt::format("({})", base::printable(finding.id));
-  const std::string text = hang(fmt::format("{} {}", base::trim(finding.says), id), margin, style);
+  const std::string text = hang(fmt::format("{} {}", base::trim(finding.message), id), margin, style);
   return text.substr(0, text.size() - id.size()) + paint(style, Ink::dim, id);
 }
 
 std::string one(const Finding& finding, std::span<const Finding* const> explained, const Style& style) {
   std::string text = fmt::format("  {} {}\n", paint(style, finding, fmt::format("{:<8}", kind(finding))),
-                                 says(finding, style));
+                                 message(finding, style));
   if (!finding.evidence.empty()) text += under("seen:", finding.evidence, style);
   if (!finding.remedy.empty()) {
     const std::string head = fmt::format("{:{}}fix:  ", "", margin);
-    text += head + hang_typed(remedy_text(finding), head.size(), style) + "\n";
+    text += head + indent_typed(remedy_text(finding), head.size(), style) + "\n";
   }
   for (const Finding* other : explained)
-    text += under("also:", fmt::format("{} ({})", first_line(other->says), other->id), style);
+    text += under("also:", fmt::format("{} ({})", first_line(other->message), other->id), style);
   return text;
 }
 

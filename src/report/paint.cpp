@@ -53,7 +53,7 @@ std::string hang(std::string_view text, std::size_t columns, const Style& style)
   return hang_by(wrapped, text, columns, style);
 }
 
-std::string hang_typed(std::string_view text, std::size_t columns, const Style& style) {
+std::string indent_typed(std::string_view text, std::size_t columns, const Style& style) {
   return hang_by(padded, style.complete ? style.complete(text) : std::string(text), columns, style);
 }
 

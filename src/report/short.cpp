@@ -26,8 +26,9 @@ struct Group {
 };
 
 void add(Group& group, const Chain& chain) {
-  const auto says = [&](const Finding* other) { return other->says == chain.first->says; };
-  if (!says(group.chain.first) && std::ranges::none_of(group.alike, says)) group.alike.push_back(chain.first);
+  const auto is_first = [&](const Finding* other) { return other->message == chain.first->message; };
+  if (!is_first(group.chain.first) && std::ranges::none_of(group.alike, is_first))
+    group.alike.push_back(chain.first);
   const std::string host = base::printable(chain.first->host);
   if (!host.empty() && std::ranges::find(group.hosts, host) == group.hosts.end()) group.hosts.push_back(host);
 }
@@ -70,7 +71,7 @@ std::string line_of(const Group& group, bool names_hosts, const Style& style) {
   const std::string where =
       names_hosts && !group.hosts.empty() ? fmt::format(" ({})", listed(group.hosts)) : "";
   const std::string text =
-      fmt::format("{}{}: {}", base::printable(finding.id), where, first_line(finding.says));
+      fmt::format("{}{}: {}", base::printable(finding.id), where, first_line(finding.message));
   const std::size_t margin = 11;
   return fmt::format("  {} {}\n", paint(style, finding, fmt::format("{:<8}", kind(finding))),
                      fit(text, style.width > margin ? style.width - margin : style.width));
@@ -98,7 +99,7 @@ std::vector<Group> warnings_of(std::span<const Finding> findings) {
 /// A blocker with its evidence and its fix; long evidence and many consequences are shortened.
 std::string in_full(const Group& group, bool names_hosts, const Style& style) {
   Finding finding = *group.chain.first;
-  if (names_hosts && !group.hosts.empty()) finding.says += " on " + listed(group.hosts);
+  if (names_hosts && !group.hosts.empty()) finding.message += " on " + listed(group.hosts);
   const auto rows = base::lines(finding.evidence.text());
   if (rows.size() > most_evidence) {
     std::string evidence;

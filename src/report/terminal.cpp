@@ -131,7 +131,7 @@ class Terminal final : public Reporter {
     head();
     line(fit(describe(event), event.did == Did::failed ? 0 : style_.width), event.did);
     if (!event.hint.empty() && event.did != Did::failed)
-      line(fmt::format("{:{}}do: {}", "", margin(), hang_typed(event.hint, margin() + 4, style_)));
+      line(fmt::format("{:{}}do: {}", "", margin(), indent_typed(event.hint, margin() + 4, style_)));
     if (event.did == Did::needed || style_.verbosity >= Verbosity::verbose) diff(event.diff);
     if (style_.verbosity >= Verbosity::commands) commands(event);
   }

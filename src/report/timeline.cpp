@@ -57,7 +57,7 @@ std::string drawn(const TimelineBar& bar, const TimelinePage& page) {
         "<rect class=\"{}\" x=\"{:.2f}\" y=\"{:.0f}\" width=\"{:.2f}\" height=\"{:.0f}\"><title>{}: {} to {} "
         "UTC</title></rect>",
         look.name, (span.from - page.from) * unit, bar_height - look.height,
-        std::max(1.0, (span.to - span.from) * unit), look.height, escape(span.says), time_text(span.from),
+        std::max(1.0, (span.to - span.from) * unit), look.height, escape(span.message), time_text(span.from),
         time_text(span.to));
   }
   return fmt::format(
@@ -78,7 +78,7 @@ std::string section_of(const TimelineHost& host, const TimelinePage& page) {
       "<table><caption>Changes, the newest first</caption><thead><tr><th scope=\"col\">Time</th><th "
       "scope=\"col\">What</th></tr></thead><tbody>\n";
   for (const TimelineChange& change : host.changes)
-    text += fmt::format("<tr><td>{}</td><td>{}</td></tr>\n", escape(change.at), escape(change.says));
+    text += fmt::format("<tr><td>{}</td><td>{}</td></tr>\n", escape(change.at), escape(change.message));
   return text + "</tbody></table></section>\n";
 }
 

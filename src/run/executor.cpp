@@ -23,10 +23,10 @@ using report::Event;
 
 Outcome Executor::run() {
   std::size_t i = outcome_.next_stage;
-  for (; i < plan_.stages.size() && goes_on() && !outcome_.interrupted; ++i) {
+  for (; i < plan_.stages.size() && continues() && !outcome_.interrupted; ++i) {
     const int before = outcome_.changed;
     walk_stage(plan_.stages[i]);
-    if (plan_.stages[i].refresh && (outcome_.changed > before || came_back_) && goes_on()) {
+    if (plan_.stages[i].refresh && (outcome_.changed > before || came_back_) && continues()) {
       outcome_.refresh = true;
       ++i;
       break;
@@ -40,7 +40,7 @@ bool Executor::is_out(const std::string& host) const {
   return outcome_.lost.contains(host) || (outcome_.failed.contains(host) && !plan_.independent);
 }
 
-bool Executor::goes_on() const {
+bool Executor::continues() const {
   return std::ranges::none_of(plan_.vital, [&](const std::string& host) { return is_out(host); }) &&
          !std::ranges::all_of(hosts_, [&](const std::string& host) { return is_out(host); });
 }
@@ -67,12 +67,12 @@ void Executor::walk_stage(const plan::Stage& stage) {
   admit();
   const KeepLocks keeps([this] { return hosts_with_locks(); }, fleet_, plan_.prelude, who_);
   auto progress = base::Clock::now() + progress_interval;
-  while (fleet_.pending() > 0 || somebody_reboots()) {
+  while (fleet_.pending() > 0 || any_reboots()) {
     const auto second = base::Clock::now() + tick_interval;
     if (auto completion = fleet_.next_until(std::min({progress, second, next_reboot()})))
       completed(*completion);
     reporter_.tick(base::now());
-    go_on_rebooting();
+    continue_reboots();
     if (base::Clock::now() >= progress) {
       report_progress();
       progress = base::Clock::now() + progress_interval;
@@ -92,13 +92,13 @@ void Executor::admit() {
     const std::string host = waiting_.front();
     waiting_.pop_front();
     if (stage_->at_once != 0 && failed_here_ && !plan_.independent)
-      pass_by(host);
+      skip_host(host);
     else
       advance(host);
   }
 }
 
-void Executor::pass_by(const std::string& host) {
+void Executor::skip_host(const std::string& host) {
   outcome_.failed.insert(host);
   reporter_.on(event(host, "", Did::note, "not started, because an earlier host failed"));
 }
@@ -178,7 +178,7 @@ void Executor::completed(transport::Completion& completion) {
   Walker& walker = found->second;
   count_report(walker, -1);
   if (walker.reboot) return rebooting(completion, walker);
-  if (!completion.result) return went_away(host, completion.result.error());
+  if (!completion.result) return lose_host(host, completion.result.error());
   if (walker.doing == Walker::Doing::together) return installed_received(host, *completion.result);
   const plan::Action& action = walker.action;
   const transport::Exit& exit = *completion.result;
@@ -215,7 +215,7 @@ void Executor::completed(transport::Completion& completion) {
   if (shared) wake_parked();
 }
 
-void Executor::went_away(const std::string& host, const base::Error& error) {
+void Executor::lose_host(const std::string& host, const base::Error& error) {
   const Walker& walker = walkers_[host];
   if (on_its_way(walker)) distribution_.failed(host, digest_of(walker));
   outcome_.interrupted = outcome_.interrupted || error.fault == base::Fault::interrupted;

@@ -64,12 +64,12 @@ class Executor {
  private:
   /// A failed host executes no further step, except if the plan's steps are independent.
   [[nodiscard]] bool is_out(const std::string& host) const;
-  [[nodiscard]] bool goes_on() const;
+  [[nodiscard]] bool continues() const;
   void walk_stage(const plan::Stage& stage);
   /// Starts hosts in the stage: all, or up to its limit. None if an earlier one has failed: a sequential
   /// stage stops at the first failure.
   void admit();
-  void pass_by(const std::string& host);
+  void skip_host(const std::string& host);
   /// The host has completed the stage or failed.
   void leave(const std::string& host);
   /// Starts the host's next step, if there is one.
@@ -83,7 +83,7 @@ class Executor {
   void still_waits(const std::string& host, const transport::Exit& exit);
   void completed(transport::Completion& completion);
   /// The connection was lost, or nothing answered.
-  void went_away(const std::string& host, const base::Error& error);
+  void lose_host(const std::string& host, const base::Error& error);
   /// A failed step does not stop the others if the steps are independent.
   void pass_over(const std::string& host);
   static void to_next(Walker& walker);
@@ -139,11 +139,11 @@ class Executor {
 
   // Reboots
   void needs_reboot(const std::string& host, const transport::Exit& exit);
-  [[nodiscard]] bool somebody_reboots() const;
+  [[nodiscard]] bool any_reboots() const;
   [[nodiscard]] base::Instant next_reboot() const;
   /// Of the hosts in Plan::vital, only one reboots at a time: etcd keeps its majority.
   [[nodiscard]] bool may_go(const std::string& host) const;
-  void go_on_rebooting();
+  void continue_reboots();
   void rebooting(const transport::Completion& completion, Walker& walker);
   void give_up(const std::string& host, const base::Error& error);
 

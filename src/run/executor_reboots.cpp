@@ -28,10 +28,10 @@ void Executor::needs_reboot(const std::string& host, const transport::Exit& exit
   walker.doing = Walker::Doing::nothing;
   walker.reboot.emplace(walker.action.id);
   reporter_.on(event(host, walker.action.id, Did::note, "rebooting the host: " + reason));
-  go_on_rebooting();
+  continue_reboots();
 }
 
-bool Executor::somebody_reboots() const {
+bool Executor::any_reboots() const {
   return std::ranges::any_of(walkers_, [](const auto& of) { return of.second.reboot.has_value(); });
 }
 
@@ -50,7 +50,7 @@ bool Executor::may_go(const std::string& host) const {
   });
 }
 
-void Executor::go_on_rebooting() {
+void Executor::continue_reboots() {
   for (auto& [host, walker] : walkers_) {
     if (!walker.reboot || walker.doing != Walker::Doing::nothing) continue;
     if (fleet_.interrupted()) {
@@ -62,7 +62,7 @@ void Executor::go_on_rebooting() {
     if (!walker.reboot->begun() && !may_go(host)) continue;
     if (!walker.reboot->begun())
       reporter_.on(event(host, walker.action.id, Did::waiting,
-                         fmt::format("the host to reboot (at most {}s)", reboot_patience.count())));
+                         fmt::format("the host to reboot (at most {}s)", reboot_timeout.count())));
     auto command = walker.reboot->next(plan_.prelude, who_, base::Clock::now());
     if (!command) continue;
     walker.doing = Walker::Doing::reboot;

@@ -26,7 +26,7 @@ void note(report::Reporter& reporter, const std::string& host, const std::string
   reporter.on(event);
 }
 
-constexpr std::chrono::seconds program_patience{600};  // for a command that a failed run left running
+constexpr std::chrono::seconds program_timeout{600};  // for a command that a failed run left running
 constexpr std::chrono::seconds heartbeat_interval{20};
 constexpr int held = 10;
 constexpr int still_running = 11;
@@ -91,10 +91,10 @@ transport::Command lock_command(const std::string& prelude, const std::string& l
                                 const Identity& who, const std::string& host, const std::string& steal) {
   transport::Command command;
   command.label = "lock the host";
-  command.script = head(prelude, who, "lock", program_patience) +
+  command.script = head(prelude, who, "lock", program_timeout) +
                    base::assignments({{"gpuadm_steal", steal}, {"gpuadm_host", host}}) + lock_script;
   command.effect = transport::Effect::changes;
-  command.timeout = program_patience + std::chrono::seconds(30);
+  command.timeout = program_timeout + std::chrono::seconds(30);
   return command;
 }
 
@@ -160,7 +160,7 @@ Result<> lock(const std::vector<std::string>& hosts, transport::Fleet& fleet, re
     } else if (exit.status == still_running) {
       errors.push_back({base::Fault::timeout,
                         fmt::format("{}: a command of the failed run {} is still running after {}s", host,
-                                    owner.run, program_patience.count()),
+                                    owner.run, program_timeout.count()),
                         "to find it: ps -o pid,etime,args -p $(cut -d' ' -f1 /var/lib/gpuadm/lock/program)"});
     } else {
       errors.push_back({base::Fault::remote,

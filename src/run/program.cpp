@@ -81,8 +81,8 @@ std::string upload_program(const plan::Action& action, const std::string& prelud
 }
 
 std::string reboot_program(const std::string& step, const std::string& prelude, const Identity& who,
-                           std::chrono::seconds patience) {
-  return head(prelude, who, step, patience) +
+                           std::chrono::seconds timeout) {
+  return head(prelude, who, step, timeout) +
          base::assignments({{"gpuadm_resume", who.resume},
                             {"gpuadm_resume_user", who.resume_user},
                             {"gpuadm_client_boot", who.boot}}) +
@@ -91,7 +91,7 @@ std::string reboot_program(const std::string& step, const std::string& prelude, 
 
 std::string rebooted_program(const std::string& step, const std::string& prelude, const Identity& who,
                              const std::string& boot) {
-  return head(prelude, who, step, boot_patience) + base::assignments({{"gpuadm_boot", boot}}) +
+  return head(prelude, who, step, boot_timeout) + base::assignments({{"gpuadm_boot", boot}}) +
          "reboot_look\n";
 }
 

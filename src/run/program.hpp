@@ -58,14 +58,14 @@ struct InDepot {
 [[nodiscard]] std::string upload_program(const plan::Action& action, const std::string& prelude,
                                          const Identity& who);
 
-/// Reboots the host, and prints the current boot id. `patience`: how long its lock remains valid.
+/// Reboots the host, and prints the current boot id. `timeout`: how long its lock remains valid.
 [[nodiscard]] std::string reboot_program(const std::string& step, const std::string& prelude,
-                                         const Identity& who, std::chrono::seconds patience);
+                                         const Identity& who, std::chrono::seconds timeout);
 /// Prints the current boot id; if it is not `boot`, only once the host is up.
 [[nodiscard]] std::string rebooted_program(const std::string& step, const std::string& prelude,
                                            const Identity& who, const std::string& boot);
 /// For the services of a rebooted host, including its API server.
-inline constexpr std::chrono::seconds boot_patience{300};
+inline constexpr std::chrono::seconds boot_timeout{300};
 
 /// Exit statuses of a step's program; see playbooks/prelude.sh.
 enum Status {

@@ -27,11 +27,11 @@ std::optional<transport::Command> Reboot::next(const std::string& prelude, const
   if (begun_) {
     command.label = "check whether the host is up";
     command.script = rebooted_program(step_, prelude, who, boot_);
-    command.timeout = boot_patience + margin;
+    command.timeout = boot_timeout + margin;
   } else {
     begun_ = true;
     command.label = "reboot the host";
-    command.script = reboot_program(step_, prelude, who, reboot_patience);
+    command.script = reboot_program(step_, prelude, who, reboot_timeout);
     command.timeout = margin;
   }
   return command;
@@ -51,7 +51,7 @@ Result<bool> Reboot::heard(const transport::Completion& completion, base::Instan
   if (now >= until_)
     return base::fail(
         Fault::timeout,
-        fmt::format("the host is not up {}s after its reboot: {}", reboot_patience.count(), last_),
+        fmt::format("the host is not up {}s after its reboot: {}", reboot_timeout.count(), last_),
         "check its console; when it is up, run the same command again to continue");
   wake_ = now + interval;
   return false;
@@ -68,7 +68,7 @@ Result<bool> Reboot::answered(const std::string& host, const transport::Exit& ex
   boot_ = base::trim(exit.out);
   if (exit.status != 0 || boot_.empty())
     return base::fail(Fault::remote, "it could not be rebooted: " + base::tail(exit.err, 3));
-  until_ = now + reboot_patience;
+  until_ = now + reboot_timeout;
   wake_ = now + leaving;
   return false;
 }

@@ -19,7 +19,7 @@ namespace {
 std::string plugins_help() {
   std::vector<std::string> parts;
   for (const NetworkPluginRow& row : network_plugins)
-    parts.push_back(fmt::format("{}{}{}", row.name, row.says.empty() ? "" : ": ", row.says));
+    parts.push_back(fmt::format("{}{}{}", row.name, row.message.empty() ? "" : ": ", row.message));
   return "Pod network: " + base::join(parts, "; ") + ".";
 }
 
@@ -223,7 +223,7 @@ const std::vector<Field<Cluster>>& cluster_fields() {
                &C::proxy, &Proxy::https),
       field<C>(
           "proxy.noProxy",
-          list_of("host names, domains and networks", text_where("host, domain or network", is_no_proxy)),
+          list_of("host names, domains and networks", text_where("host, domain or network", lacks_proxy)),
           {"Destinations without the proxy, in addition to nodes, pods and services."}, &C::proxy,
           &Proxy::no_proxy),
       field<C>("proxy.loginFile", text("path"), {"Local file with USER:PASSWORD for the proxy, mode 0600."},

@@ -59,7 +59,7 @@ bool is_fingerprints(const std::string& text) {
   });
 }
 
-bool is_no_proxy(const std::string& text) {
+bool lacks_proxy(const std::string& text) {
   if (base::Cidr::parse(text)) return true;
   const std::string name = text.starts_with('.') ? text.substr(1) : text;
   return base::is_dns_name(name);
@@ -100,7 +100,7 @@ void check_environment(const Cluster& cluster, const Tree& file, Problems& probl
       problems.add(url.mark, "mirrors.registries.docker.io: Docker does not support mirrors with a path");
 }
 
-Result<> lay_region(const base::Tree& regions, Cluster& cluster) {
+Result<> apply_region(const base::Tree& regions, Cluster& cluster) {
   if (cluster.region.empty()) return {};
   const Tree* region = regions.find(cluster.region);
   if (!region) {

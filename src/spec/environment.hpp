@@ -16,7 +16,7 @@ namespace spec {
 [[nodiscard]] bool is_package_repository(const std::string& text);
 /// Fingerprints of OpenPGP version 4 keys: words of 40 hexadecimal digits.
 [[nodiscard]] bool is_fingerprints(const std::string& text);
-[[nodiscard]] bool is_no_proxy(const std::string& text);
+[[nodiscard]] bool lacks_proxy(const std::string& text);
 /// A URL that `good` accepts. One with a login is rejected without being printed.
 [[nodiscard]] Type<std::string> url(std::function<bool(const std::string&)> good);
 [[nodiscard]] bool is_region(const std::string& text);

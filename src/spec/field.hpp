@@ -9,7 +9,7 @@ namespace spec {
 
 /// Description of a key, and of its default if the default is not a constant.
 struct Meaning {
-  std::string says;
+  std::string message;
   std::string absent;
 };
 
@@ -97,7 +97,7 @@ template <class T>
     Tree own = field.schema;
     // A key without a value counts as unset.
     Tree value = Tree::map_of({{"anyOf", Tree::List{std::move(own), schema_of_type("null")}}});
-    if (!field.meaning.says.empty()) value.set("description", field.meaning.says);
+    if (!field.meaning.message.empty()) value.set("description", field.meaning.message);
     if (const Tree fallback = field.write(T()); !fallback.is_null() && field.meaning.absent.empty())
       value.set("default", fallback);
     (*at)["properties"].set(keys.back(), std::move(value));
@@ -111,7 +111,7 @@ void explain_fields(const std::vector<Field<T>>& fields, std::vector<Key>& into)
   for (const Field<T>& field : fields) {
     const std::string fallback =
         field.meaning.absent.empty() ? field.write(T()).text() : field.meaning.absent;
-    into.push_back({field.path, field.type, fallback, field.meaning.says});
+    into.push_back({field.path, field.type, fallback, field.meaning.message});
   }
 }
 

@@ -109,18 +109,18 @@ Type<std::vector<Host>> hosts() {
 }
 
 void complete_hosts(Cluster& cluster, const Tree& list) {
-  const auto says = [&](std::size_t index, std::initializer_list<std::string_view> path) {
+  const auto sets = [&](std::size_t index, std::initializer_list<std::string_view> path) {
     const Tree* value = list.items()[index].at(path);
     return value && !value->is_null();
   };
   std::vector<Host>& hosts = cluster.hosts;
   bool led = false;
   for (std::size_t i = 0; i < hosts.size(); ++i)
-    if (says(i, {"role"}))
+    if (sets(i, {"role"}))
       led = led || hosts[i].role == Role::control_plane;
     else
       hosts[i].role = Role::worker;
-  if (!led && !hosts.empty() && !says(0, {"role"})) hosts.front().role = Role::control_plane;
+  if (!led && !hosts.empty() && !sets(0, {"role"})) hosts.front().role = Role::control_plane;
 
   for (std::size_t i = 0; i < hosts.size(); ++i) {
     Host& host = hosts[i];

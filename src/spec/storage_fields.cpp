@@ -124,7 +124,8 @@ Type<StorageKind> kind() {
 
 std::string kinds_help() {
   std::vector<std::string> parts;
-  for (const StorageKindRow& row : storage_kinds) parts.push_back(fmt::format("{}: {}", row.name, row.says));
+  for (const StorageKindRow& row : storage_kinds)
+    parts.push_back(fmt::format("{}: {}", row.name, row.message));
   return base::join(parts, "; ") + ". Required.";
 }
 

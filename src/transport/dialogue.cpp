@@ -143,14 +143,14 @@ bool Dialogue::ended_at_password() const {
 }
 
 void Dialogue::listen() {
-  const auto says = [&](const std::string& mark) {
+  const auto shows = [&](const std::string& mark) {
     return out_.noise().find(mark + "\n") != std::string::npos;
   };
-  if (says(marks_.root)) {
+  if (shows(marks_.root)) {
     learned_ = Root::is_login;
-  } else if (says(marks_.sudo)) {
+  } else if (shows(marks_.sudo)) {
     learned_ = prompts_ > 0 ? Root::ask : Root::free;
-  } else if (says(marks_.no_sudo)) {
+  } else if (shows(marks_.no_sudo)) {
     failure_ = base::Error{
         base::Fault::auth,
         fmt::format("{}: {} is not root{}", peer_.host, peer_.user,

@@ -61,7 +61,7 @@ class Piped final : public Transport {
 
   Result<std::optional<Exit>> advance() override {
     if (!dialogue_) return std::nullopt;
-    auto result = go_on();
+    auto result = proceed();
     if (!result || *result) {
       root_ = result ? dialogue_->learned() : first_root(session_, peer_.user);
       end_command();
@@ -79,7 +79,7 @@ class Piped final : public Transport {
   std::string kind() const override { return way_.kind; }
 
  private:
-  Result<std::optional<Exit>> go_on() {
+  Result<std::optional<Exit>> proceed() {
     receive();
     if (connecting_ && (dialogue_->begun() || dialogue_->climbed())) {
       connecting_ = false;

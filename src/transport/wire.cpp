@@ -39,7 +39,7 @@ gpuadm_block() {{ case $(dd bs={1} count=1 iflag=fullblock 2>&1 >&7) in 1+0*) ;;
 
 // Waits up to a minute for the fifo; opened for reading and writing, which does not wait for a reader, and
 // then for writing only, which ends with it.
-constexpr std::string_view hand_over = R"sh(gpuadm_tries=0
+constexpr std::string_view connect_halves = R"sh(gpuadm_tries=0
 until [ -p {0} ] || [ "$gpuadm_tries" -ge 600 ]; do sleep 0.1 && gpuadm_tries=$((gpuadm_tries + 1)); done
 [ -p {0} ] && exec 8<>{0} >{0} 8>&- || exit 1
 printf . && exec cat)sh";
@@ -69,7 +69,7 @@ Marks::Marks(const std::string& nonce)
 Command second_half(const Command& command, const Share& share) {
   Command half;
   half.label = command.label;
-  half.script = fmt::format(hand_over, base::quote(share.meeting));
+  half.script = fmt::format(connect_halves, base::quote(share.meeting));
   half.effect = command.effect;
   half.as = command.as;
   half.timeout = command.timeout;

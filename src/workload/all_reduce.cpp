@@ -152,9 +152,9 @@ class Judge {
   }
 
  private:
-  void add(Verdict verdict, Severity severity, const std::string& says, const std::string& evidence = "",
+  void add(Verdict verdict, Severity severity, const std::string& message, const std::string& evidence = "",
            const std::string& remedy = "") {
-    findings_.push_back(all_reduce_finding(verdict, severity, says, evidence, remedy));
+    findings_.push_back(all_reduce_finding(verdict, severity, message, evidence, remedy));
   }
 
   void reduced() {
@@ -258,7 +258,7 @@ std::optional<TrainJob> all_reduce_job(const TrainJob& job, const AllReduceScrip
   test.name = job.name.substr(0, longest - suffix.size());
   while (test.name.ends_with('-')) test.name.pop_back();
   test.name += suffix;
-  test.space = job.space;
+  test.ns = job.ns;
   test.placement = job.placement;
   test.port = rendezvous_port;
   test.timeout = limit;
@@ -292,13 +292,13 @@ AllReduce read_all_reduce(std::string_view log) {
   return read;
 }
 
-Finding all_reduce_finding(Verdict verdict, Severity severity, const std::string& says,
+Finding all_reduce_finding(Verdict verdict, Severity severity, const std::string& message,
                            const std::string& evidence, const std::string& remedy) {
   Finding finding;
   finding.id = "train.all-reduce";
   finding.severity = severity;
   finding.verdict = verdict;
-  finding.says = says;
+  finding.message = message;
   finding.evidence = base::printable(evidence, 600);
   finding.remedy = remedy;
   return finding;

@@ -109,7 +109,7 @@ long long places(const GpuRequest& request, long long units, Placement placement
 }
 
 Tree claim_template_of(const GpuSupply& supply, const GpuRequest& request, const std::string& name,
-                       const std::string& space, const Tree& labels) {
+                       const std::string& ns, const Tree& labels) {
   Tree exactly = Tree::map_of(
       {{"deviceClassName", request.form == GpuRequest::Form::mig ? "mig.nvidia.com" : "gpu.nvidia.com"},
        {"allocationMode", "ExactCount"},
@@ -129,7 +129,7 @@ Tree claim_template_of(const GpuSupply& supply, const GpuRequest& request, const
   Tree devices = Tree::map_of({{"requests", Tree(Tree::List{std::move(one)})}});
   return Tree::map_of({{"apiVersion", "resource.k8s.io/" + supply.claims},
                        {"kind", "ResourceClaimTemplate"},
-                       {"metadata", Tree::map_of({{"name", name}, {"namespace", space}, {"labels", labels}})},
+                       {"metadata", Tree::map_of({{"name", name}, {"namespace", ns}, {"labels", labels}})},
                        {"spec", Tree::map_of({{"spec", Tree::map_of({{"devices", std::move(devices)}})}})}});
 }
 
@@ -244,11 +244,11 @@ Result<> check_fit(const GpuSupply& supply, const GpuRequest& request, int pods,
 }
 
 GpuParts parts_of(const GpuSupply& supply, const GpuRequest& request, const std::string& name,
-                  const std::string& space, const Tree& labels) {
+                  const std::string& ns, const Tree& labels) {
   GpuParts parts;
   if (!request.any()) return parts;
   if (!supply.claims.empty() && request.form != GpuRequest::Form::share) {
-    parts.claim_template = claim_template_of(supply, request, name, space, labels);
+    parts.claim_template = claim_template_of(supply, request, name, ns, labels);
     parts.container_claims = Tree(Tree::List{Tree::map_of({{"name", "gpus"}})});
     parts.pod_claims =
         Tree(Tree::List{Tree::map_of({{"name", "gpus"}, {"resourceClaimTemplateName", name}})});

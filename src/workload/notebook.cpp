@@ -32,7 +32,7 @@ Tree selector(const Notebook& notebook) {
 }
 
 Tree metadata(const Notebook& notebook, const std::string& name) {
-  return Tree::map_of({{"name", name}, {"namespace", notebook.space}, {"labels", labels(notebook)}});
+  return Tree::map_of({{"name", name}, {"namespace", notebook.ns}, {"labels", labels(notebook)}});
 }
 
 Tree object(const char* version, const char* kind, Tree metadata) {

@@ -51,10 +51,10 @@ Result<> check_command(const std::vector<std::string>& command) {
 
 Result<Notebook> make_notebook(const NotebookRequest& request) {
   TRY(check_service_name("notebook", request.name));
-  TRY(check_namespace(request.space));
+  TRY(check_namespace(request.ns));
   Notebook notebook;
   notebook.name = request.name;
-  notebook.space = request.space;
+  notebook.ns = request.ns;
   notebook.gpus = TRY(parse_gpus("--gpus", request.gpus));
   notebook.gpus_text = request.gpus;
   // The name of a framework in the catalog has the form of a reference, too.

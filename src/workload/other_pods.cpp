@@ -17,17 +17,17 @@ using base::Tree;
 std::set<std::string> pods_of_workloads(std::span<const Tree> objects) {
   std::set<std::string> names;
   for (const Tree& object : objects) {
-    const Tree* space = object.at({"metadata", "namespace"});
+    const Tree* ns = object.at({"metadata", "namespace"});
     const Tree* name = object.at({"metadata", "name"});
     const Tree* labels = object.at({"metadata", "labels"});
-    if (space && name && labels && labels->find(kind_label)) names.insert(space->text() + "/" + name->text());
+    if (ns && name && labels && labels->find(kind_label)) names.insert(ns->text() + "/" + name->text());
   }
   return names;
 }
 
 /// Pods that gpuadm creates for a moment: its tests, and the pod that shows that GPUs are offered.
 bool is_of_gpuadm(const facts::Pod& pod) {
-  return pod.space == "gpuadm-verify" || (pod.space == "kube-system" && pod.name.starts_with("gpuadm-gpu-"));
+  return pod.ns == "gpuadm-verify" || (pod.ns == "kube-system" && pod.name.starts_with("gpuadm-gpu-"));
 }
 
 /// The devices that pods have by claims, as namespace/name.
@@ -55,7 +55,7 @@ std::vector<WorkloadRow> other_gpu_rows(const facts::ClusterFacts& cluster, std:
     if (gpus == 0 || known.contains(pod.full())) continue;
     WorkloadRow row;
     row.kind = "pod";
-    row.space = base::printable(pod.space, 253);
+    row.ns = base::printable(pod.ns, 253);
     row.name = base::printable(pod.name, 253);
     const kube::PodVerdict verdict = kube::judge(kube::pod_of(pod));
     row.why = verdict.text;

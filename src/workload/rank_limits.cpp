@@ -23,13 +23,13 @@ constexpr long long default_shm = 64LL << 20;
 /// 1024 (systemd.exec(5): LimitNOFILE).
 constexpr long long few_files = 4096;
 
-Finding finding_of(const char* id, Verdict verdict, Severity severity, std::string says,
+Finding finding_of(const char* id, Verdict verdict, Severity severity, std::string message,
                    const std::string& evidence = "", std::string remedy = "") {
   Finding finding;
   finding.id = id;
   finding.verdict = verdict;
   finding.severity = severity;
-  finding.says = std::move(says);
+  finding.message = std::move(message);
   finding.evidence = base::printable(evidence, 600);
   finding.remedy = std::move(remedy);
   return finding;
@@ -59,9 +59,9 @@ std::string limit_text(long long limit) {
 }
 
 void judge_limits(const TrainJob& job, const AllReduce& read, std::vector<Finding>& findings) {
-  const auto add = [&](Verdict verdict, Severity severity, const std::string& says,
+  const auto add = [&](Verdict verdict, Severity severity, const std::string& message,
                        const std::string& evidence, const std::string& remedy) {
-    findings.push_back(finding_of("train.limits", verdict, severity, says, evidence, remedy));
+    findings.push_back(finding_of("train.limits", verdict, severity, message, evidence, remedy));
   };
   if (const Process* one = first_of(read, [](const Process& p) { return !p.memlock || !p.nofile || !p.shm; }))
     return add(Verdict::unknown, Severity::note,

@@ -156,7 +156,7 @@ void see_age(const Group& group, WorkloadRow& row) {
 
 WorkloadRow row_of(const Key& key, const Group& group) {
   WorkloadRow row;
-  std::tie(row.kind, row.space, row.name) = key;
+  std::tie(row.kind, row.ns, row.name) = key;
   see_pods(group, row);
   if (row.kind == notebook_kind)
     see_notebook(group, row);
@@ -211,7 +211,7 @@ Tree to_tree(std::span<const WorkloadRow> rows) {
   Tree list = Tree::list();
   for (const WorkloadRow& row : rows)
     list.push(Tree::map_of({{"kind", row.kind},
-                            {"namespace", row.space},
+                            {"namespace", row.ns},
                             {"name", row.name},
                             {"state", row.state},
                             {"why", row.why},

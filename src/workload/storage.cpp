@@ -42,7 +42,7 @@ bool is_id(std::string_view text) {
 
 Result<> check_claim(const StorageClaim& claim) {
   TRY(check_name("storage claim", claim.name));
-  TRY(check_namespace(claim.space));
+  TRY(check_namespace(claim.ns));
   TRY(bytes_of("--size", claim.size));
   if (claim.owner.empty()) return {};
   const auto ids = base::split(claim.owner, ':');
@@ -52,7 +52,7 @@ Result<> check_claim(const StorageClaim& claim) {
 }
 
 std::string folder_of(const spec::Storage& storage, const StorageClaim& claim) {
-  return fmt::format("{}/claims/{}/{}", spec::marker_of(storage), claim.space, claim.name);
+  return fmt::format("{}/claims/{}/{}", spec::marker_of(storage), claim.ns, claim.name);
 }
 
 std::string mode_of(const StorageClaim& claim) {
@@ -60,7 +60,7 @@ std::string mode_of(const StorageClaim& claim) {
 }
 
 std::string volume_of(const spec::Storage& storage, const StorageClaim& claim) {
-  return fmt::format("gpuadm-{}.{}.{}", storage.name, claim.space, claim.name);
+  return fmt::format("gpuadm-{}.{}.{}", storage.name, claim.ns, claim.name);
 }
 
 std::vector<Tree> objects_of(const spec::Storage& storage, const StorageClaim& claim,
@@ -74,7 +74,7 @@ std::vector<Tree> objects_of(const spec::Storage& storage, const StorageClaim& c
        {"storageClassName", ""},
        {"claimRef", Tree::map_of({{"apiVersion", "v1"},
                                   {"kind", "PersistentVolumeClaim"},
-                                  {"namespace", claim.space},
+                                  {"namespace", claim.ns},
                                   {"name", claim.name}})},
        {"hostPath", Tree::map_of({{"path", folder_of(storage, claim)}, {"type", "Directory"}})}});
   if (local) volume_spec.set("nodeAffinity", affinity_to(node));
@@ -89,12 +89,12 @@ std::vector<Tree> objects_of(const spec::Storage& storage, const StorageClaim& c
                                   {"metadata", Tree::map_of({{"name", volume_of(storage, claim)},
                                                              {"labels", labels_on(storage, claim)}})},
                                   {"spec", std::move(volume_spec)}}));
-  objects.push_back(Tree::map_of({{"apiVersion", "v1"},
-                                  {"kind", "PersistentVolumeClaim"},
-                                  {"metadata", Tree::map_of({{"name", claim.name},
-                                                             {"namespace", claim.space},
-                                                             {"labels", labels_on(storage, claim)}})},
-                                  {"spec", std::move(claim_spec)}}));
+  objects.push_back(Tree::map_of(
+      {{"apiVersion", "v1"},
+       {"kind", "PersistentVolumeClaim"},
+       {"metadata",
+        Tree::map_of({{"name", claim.name}, {"namespace", claim.ns}, {"labels", labels_on(storage, claim)}})},
+       {"spec", std::move(claim_spec)}}));
   return objects;
 }
 
@@ -116,13 +116,13 @@ std::vector<std::string> pods_with(const std::vector<Tree>& pods, const ClaimOnS
   std::vector<std::string> names;
   for (const Tree& pod : pods) {
     const std::string phase = text_at(pod, {"status", "phase"});
-    if (text_at(pod, {"metadata", "namespace"}) != claim.space || phase == "Succeeded" || phase == "Failed")
+    if (text_at(pod, {"metadata", "namespace"}) != claim.ns || phase == "Succeeded" || phase == "Failed")
       continue;
     const Tree* volumes = pod.at({"spec", "volumes"});
     if (volumes && std::ranges::any_of(volumes->items(), [&](const Tree& volume) {
           return text_at(volume, {"persistentVolumeClaim", "claimName"}) == claim.name;
         }))
-      names.push_back(fmt::format("{}/{}", claim.space, text_at(pod, {"metadata", "name"})));
+      names.push_back(fmt::format("{}/{}", claim.ns, text_at(pod, {"metadata", "name"})));
   }
   return names;
 }

@@ -67,19 +67,21 @@ class Checks {
   }
 
  private:
-  void add(std::string_view id, Verdict verdict, Severity severity, const std::string& says,
+  void add(std::string_view id, Verdict verdict, Severity severity, const std::string& message,
            const std::string& evidence = "", const std::string& remedy = "", const std::string& host = "") {
     Finding finding;
     finding.id = "train." + std::string(id);
     finding.severity = severity;
     finding.verdict = verdict;
     finding.host = base::printable(host, 100);
-    finding.says = says;
+    finding.message = message;
     finding.evidence = base::printable(evidence, 600);
     finding.remedy = remedy;
     findings_.push_back(std::move(finding));
   }
-  void pass(std::string_view id, const std::string& says) { add(id, Verdict::pass, Severity::blocker, says); }
+  void pass(std::string_view id, const std::string& message) {
+    add(id, Verdict::pass, Severity::blocker, message);
+  }
   void unknown(std::string_view id, Severity severity, const std::string& what) {
     add(id, Verdict::unknown, severity, what + " could not be read");
   }
@@ -87,11 +89,11 @@ class Checks {
   void name() {
     if (!in_.existing) return unknown("name", Severity::blocker, "training jobs");
     for (const TrainState& state : *in_.existing)
-      if (state.name == in_.job.name && state.space == in_.job.space)
+      if (state.name == in_.job.name && state.ns == in_.job.ns)
         return add("name", Verdict::fail, Severity::blocker,
                    fmt::format("a training job {} exists ({})", state.name, name_of(state.phase)),
                    state.created.empty() ? "" : "created " + state.created,
-                   fmt::format("gpuadm train stop {} -n {}, or use another name", state.name, state.space));
+                   fmt::format("gpuadm train stop {} -n {}, or use another name", state.name, state.ns));
     pass("name", fmt::format("the name {} is not used", in_.job.name));
   }
 
@@ -209,7 +211,7 @@ class Checks {
               !claim.empty())
             needed.insert(claim);
     if (needed.empty()) return;
-    if (!in_.claims) return unknown("volume", Severity::blocker, "claims of the namespace " + in_.job.space);
+    if (!in_.claims) return unknown("volume", Severity::blocker, "claims of the namespace " + in_.job.ns);
     for (const std::string& claim : needed) volume(claim);
   }
 
@@ -236,10 +238,10 @@ class Checks {
                                         is_new ? "is created with the job" : "exists"));
     }
     add("volume", Verdict::fail, Severity::blocker,
-        fmt::format("there is no claim {} in the namespace {}", base::printable(claim, 80), in_.job.space),
+        fmt::format("there is no claim {} in the namespace {}", base::printable(claim, 80), in_.job.ns),
         names.empty() ? "the namespace has no claims" : "claims: " + names,
         fmt::format("gpuadm storage claim {} --size 10Gi --on STORAGE -n {}", base::printable(claim, 80),
-                    in_.job.space));
+                    in_.job.ns));
   }
 
   void rdma() {

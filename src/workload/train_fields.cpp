@@ -94,15 +94,15 @@ TrainFields TrainFields::below(std::string_view key) {
           source_, into_};
 }
 
-std::string TrainFields::line(const Tree& at, std::string_view key, std::string_view says) const {
+std::string TrainFields::line(const Tree& at, std::string_view key, std::string_view message) const {
   std::string path = path_;
   if (!key.empty()) path += (path.empty() ? "" : ".") + base::printable(key, 80);
   const base::Mark mark = at.key_mark.line > 0 ? at.key_mark : at.mark;
-  return fmt::format("{}:{}:{}: {}: {}", source_, mark.line, mark.column, path, says);
+  return fmt::format("{}:{}:{}: {}: {}", source_, mark.line, mark.column, path, message);
 }
 
-void TrainFields::note(std::string_view key, std::string_view says) {
-  if (const Tree* value = use(key)) into_.notes.push_back(line(*value, key, says));
+void TrainFields::note(std::string_view key, std::string_view message) {
+  if (const Tree* value = use(key)) into_.notes.push_back(line(*value, key, message));
 }
 
 void TrainFields::refuse(std::string_view key, std::string_view why) {

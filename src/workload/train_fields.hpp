@@ -24,7 +24,7 @@ class TrainFields {
   /// The fields below a key; of an empty map if it is missing.
   [[nodiscard]] TrainFields below(std::string_view key);
   /// A field that has no effect, or another one.
-  void note(std::string_view key, std::string_view says);
+  void note(std::string_view key, std::string_view message);
   /// A field that is not possible.
   void refuse(std::string_view key, std::string_view why);
   /// A problem of the map itself.
@@ -40,7 +40,7 @@ class TrainFields {
   [[nodiscard]] const base::Tree& map() const { return *map_; }
 
  private:
-  [[nodiscard]] std::string line(const base::Tree& at, std::string_view key, std::string_view says) const;
+  [[nodiscard]] std::string line(const base::Tree& at, std::string_view key, std::string_view message) const;
   const base::Tree* map_;
   std::string path_;
   std::string_view source_;

@@ -35,30 +35,30 @@ class ImageChecks {
   }
 
  private:
-  Finding& add(std::string_view id, Verdict verdict, const std::string& says, const std::string& evidence,
+  Finding& add(std::string_view id, Verdict verdict, const std::string& message, const std::string& evidence,
                const std::string& remedy) {
     Finding finding;
     finding.id = "train." + std::string(id);
     finding.severity = Severity::warning;
     finding.verdict = verdict;
     finding.host = base::printable(node_, 100);
-    finding.says = says;
+    finding.message = message;
     finding.evidence = base::printable(evidence, 600);
     finding.remedy = remedy;
     findings_.push_back(std::move(finding));
     return findings_.back();
   }
-  void pass(std::string_view id, const std::string& says) { add(id, Verdict::pass, says, "", ""); }
+  void pass(std::string_view id, const std::string& message) { add(id, Verdict::pass, message, "", ""); }
   /// The job cannot run on this node.
-  void stop(std::string_view id, const std::string& says, const std::string& evidence,
+  void stop(std::string_view id, const std::string& message, const std::string& evidence,
             const std::string& remedy) {
-    add(id, Verdict::fail, says, evidence, remedy);
+    add(id, Verdict::fail, message, evidence, remedy);
     blocking_.insert(static_cast<std::ptrdiff_t>(findings_.size()) - 1);
     unfit_.insert(node_);
   }
   /// Not a problem of the job: shown by `train check`, and not by `train run`.
-  void unknown(std::string_view id, const std::string& says, const std::string& why) {
-    add(id, Verdict::unknown, says, why, "").severity = Severity::note;
+  void unknown(std::string_view id, const std::string& message, const std::string& why) {
+    add(id, Verdict::unknown, message, why, "").severity = Severity::note;
   }
 
   void examine(const TrainImage& image, const facts::Node& node) {

@@ -159,10 +159,10 @@ const Kind* kind_of(const Tree& document) {
 void read_metadata(TrainFields metadata, TrainJob& job) {
   job.name = metadata.text("name");
   if (job.name.empty() && metadata.has("generateName")) job.name = metadata.text("generateName") + "1";
-  job.space = metadata.text("namespace", "default");
+  job.ns = metadata.text("namespace", "default");
   if (const auto valid = check_service_name("training job", job.name); !valid)
     metadata.problem(valid.error().what);
-  if (const auto valid = check_namespace(job.space); !valid) metadata.problem(valid.error().what);
+  if (const auto valid = check_namespace(job.ns); !valid) metadata.problem(valid.error().what);
   (void)metadata.use("creationTimestamp");
   for (const char* key : {"labels", "annotations", "generateName", "finalizers"})
     metadata.note(key, "objects get only the labels of gpuadm");

@@ -27,7 +27,7 @@ bool has_command(const Role& role) {
 }
 
 Tree metadata(const TrainJob& job, const std::string& name) {
-  return Tree::map_of({{"name", name}, {"namespace", job.space}, {"labels", labels_of(job)}});
+  return Tree::map_of({{"name", name}, {"namespace", job.ns}, {"labels", labels_of(job)}});
 }
 
 Tree service_of(const TrainJob& job, const std::string& name, int rank, JobForm form) {
@@ -126,7 +126,7 @@ Result<TrainObjects> objects_of(const TrainJob& job, const TrainContext& context
   if (context.keys) objects.others.push_back(keys_of(job, *context.keys));
   if (!job.source.empty()) objects.others.push_back(source_of(job));
   for (const Role& role : job.roles)
-    if (auto claims = parts_of(context.supply, role.gpus, claims_name(job, role), job.space, labels_of(job))
+    if (auto claims = parts_of(context.supply, role.gpus, claims_name(job, role), job.ns, labels_of(job))
                           .claim_template)
       objects.others.push_back(std::move(*claims));
   if (context.form == JobForm::indexed) {

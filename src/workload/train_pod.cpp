@@ -167,7 +167,7 @@ Result<Tree> template_of(const TrainJob& job, std::optional<int> rank, const Tra
   spec["containers"].items().at(0) = std::move(container);
   if (job.ranks() > 1 && job.placement == Placement::one_per_node) spread(job, spec);
   if (role.gpus.any())
-    add_gpus(spec, parts_of(context.supply, role.gpus, claims_name(job, role), job.space, labels_of(job)));
+    add_gpus(spec, parts_of(context.supply, role.gpus, claims_name(job, role), job.ns, labels_of(job)));
   return Tree::map_of({{"metadata", metadata_of(job, role, rank)}, {"spec", std::move(spec)}});
 }
 

@@ -98,7 +98,7 @@ TrainState::Phase phase_of(const Parts& parts, TrainState& state) {
 }
 
 TrainState state_of(const Key& key, const Parts& parts) {
-  TrainState state{.name = key.second, .space = key.first};
+  TrainState state{.name = key.second, .ns = key.first};
   state.ranks = ranks_in(parts.jobs);
   for (int rank = 0; rank < std::min(state.ranks, 10'000); ++rank) {
     const auto pod = parts.pods.find(rank);

@@ -10,7 +10,7 @@ using base::Fault;
 using base::Tree;
 
 StorageClaim claim_of_job(const TrainJob& job, const std::string& size) {
-  return {job.name, job.space, size, {}, labels_of(train_kind, job.name)};
+  return {job.name, job.ns, size, {}, labels_of(train_kind, job.name)};
 }
 
 Tree claim_of_job(const TrainJob& job, const std::string& size, const std::string& storage_class) {
@@ -21,7 +21,7 @@ Tree claim_of_job(const TrainJob& job, const std::string& size, const std::strin
   return Tree::map_of({{"apiVersion", "v1"},
                        {"kind", "PersistentVolumeClaim"},
                        {"metadata", Tree::map_of({{"name", job.name},
-                                                  {"namespace", job.space},
+                                                  {"namespace", job.ns},
                                                   {"labels", labels_of(train_kind, job.name)}})},
                        {"spec", std::move(spec)}});
 }
@@ -45,7 +45,7 @@ Result<> check_earlier_claim(const Tree& claim, const TrainJob& job, const std::
     return {};
   return base::fail(Fault::blocked,
                     fmt::format("the name of the volume is taken: there is a PersistentVolumeClaim {}/{}",
-                                job.space, job.name),
+                                job.ns, job.name),
                     "use another name, or mount it: --storage " + job.name + " without --size");
 }
 

@@ -16,15 +16,15 @@ std::string list_of(const std::vector<std::string>& names) {
   return names.empty() ? "none" : base::printable(base::join(names, ", "), 300);
 }
 
-std::string existing(const VolumeNames& names, const std::string& space) {
-  return fmt::format("claims in {}: {}; storages: {}; StorageClasses: {}", space, list_of(names.claims),
+std::string existing(const VolumeNames& names, const std::string& ns) {
+  return fmt::format("claims in {}: {}; storages: {}; StorageClasses: {}", ns, list_of(names.claims),
                      list_of(names.storages), list_of(names.classes));
 }
 
 }  // namespace
 
 Result<VolumeKind> volume_kind(const std::string& name, VolumeSize size, const VolumeNames& names,
-                               const std::string& space) {
+                               const std::string& ns) {
   const auto has = [&](const std::vector<std::string>& list) { return std::ranges::count(list, name) > 0; };
   const bool claim = has(names.claims), storage = has(names.storages), with_class = has(names.classes);
   if (size == VolumeSize::missing && claim) return VolumeKind::claim;
@@ -36,7 +36,7 @@ Result<VolumeKind> volume_kind(const std::string& name, VolumeSize size, const V
   if (storage && with_class)
     return base::fail(
         Fault::blocked,
-        fmt::format("--storage: {} is a storage and also a StorageClass ({})", name, existing(names, space)),
+        fmt::format("--storage: {} is a storage and also a StorageClass ({})", name, existing(names, ns)),
         fmt::format("create the claim first: gpuadm storage claim CLAIM --size 10Gi --on {}, then --storage "
                     "CLAIM without --size",
                     name));
@@ -46,7 +46,7 @@ Result<VolumeKind> volume_kind(const std::string& name, VolumeSize size, const V
   return base::fail(Fault::blocked,
                     fmt::format("--storage: {} is neither a PersistentVolumeClaim nor a storage nor a "
                                 "StorageClass ({})",
-                                name, existing(names, space)),
+                                name, existing(names, ns)),
                     "gpuadm storage list, or gpuadm storage add");
 }
 

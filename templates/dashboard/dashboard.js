@@ -297,11 +297,11 @@
         const link = chain.links[name];
         const node = row.children[i + 1].firstChild;
         setWord(node, linkStates[link.state] || 'unsure', link.state);
-        setAttribute(node, 'title', link.says);
+        setAttribute(node, 'title', link.message);
       });
       const [says, evidence, fix] = row.lastChild.children;
       const first = chain.first;
-      setText(says, first ? `${first.link}: ${first.says}` : 'none');
+      setText(says, first ? `${first.link}: ${first.message}` : 'none');
       setText(evidence, first ? first.evidence : '');
       fix.hidden = !first || !first.remedy;
       setText(fix.lastChild, first ? first.remedy : '');

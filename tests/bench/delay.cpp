@@ -81,8 +81,8 @@ int open_queue(std::uint16_t queue) {
   const sockaddr_nl address{.nl_family = AF_NETLINK, .nl_pad = 0, .nl_pid = 0, .nl_groups = 0};
   if (::bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) < 0)
     std::perror("delay"), std::exit(1);
-  const int space = 64 << 20, on = 1;
-  ::setsockopt(socket, SOL_SOCKET, SO_RCVBUFFORCE, &space, sizeof space);
+  const int ns = 64 << 20, on = 1;
+  ::setsockopt(socket, SOL_SOCKET, SO_RCVBUFFORCE, &ns, sizeof ns);
   ::setsockopt(socket, SOL_NETLINK, NETLINK_NO_ENOBUFS, &on, sizeof on);
   const std::uint16_t config = NFQNL_MSG_CONFIG, flags = NLM_F_REQUEST | NLM_F_ACK;
   const nfqnl_msg_config_cmd bind{NFQNL_CFG_CMD_BIND, 0, htons(AF_INET)};

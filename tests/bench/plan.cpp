@@ -8,9 +8,9 @@
 
 #include "gpuadm/base/files.hpp"
 #include "gpuadm/run/run.hpp"
-#include "gpuadm/session/decide.hpp"
 #include "gpuadm/session/findings.hpp"
 #include "gpuadm/session/recording.hpp"
+#include "gpuadm/session/run_playbook.hpp"
 
 #include <fmt/format.h>
 
@@ -72,7 +72,7 @@ double peak_mib() {
 int main(int argc, char** argv) {
   (void)lap();
   if (argc != 2) return fmt::print(stderr, "usage: bench_plan RECORDING\n"), 2;
-  const session::Recording recording = must(session::load_recording(argv[1]));
+  const session::ClusterSurvey recording = must(session::load_recording(argv[1]));
   const assets::Store store = must(assets::Store::open({}));
   const double read_facts = lap();
   const double facts_mib = peak_mib();

@@ -10,15 +10,16 @@ using namespace case_files;
 
 /// What of an expectation does not hold; empty where all does.
 std::string difference(const Tree& expected, const Finding& finding) {
-  const auto says = [&](const char* key, std::string_view got, bool whole) {
+  const auto message = [&](const char* key, std::string_view got, bool whole) {
     const Tree* want = expected.find(key);
     if (!want) return true;
     return whole ? got == want->text() : got.find(want->text()) != std::string_view::npos;
   };
-  const bool fits = says("verdict", report::name_of(finding.verdict), true) &&
-                    says("severity", report::name_of(finding.severity), true) &&
-                    says("says", finding.says, false) && says("evidence", finding.evidence, false) &&
-                    says("remedy", finding.remedy, false) && says("causedBy", finding.caused_by, true);
+  const bool fits = message("verdict", report::name_of(finding.verdict), true) &&
+                    message("severity", report::name_of(finding.severity), true) &&
+                    message("message", finding.message, false) &&
+                    message("evidence", finding.evidence, false) &&
+                    message("remedy", finding.remedy, false) && message("causedBy", finding.caused_by, true);
   return fits ? "" : base::yaml::write(report::to_tree(finding));
 }
 
@@ -33,7 +34,7 @@ std::string unknown_keys(const Tree* map, std::initializer_list<std::set<std::st
 
 const std::set<std::string> edit_keys = {"change", "everywhere", "without", "probe"};
 const std::set<std::string> host_keys = {"base", "clockOffset"};
-const std::set<std::string> expectation_keys = {"verdict",  "severity", "says",
+const std::set<std::string> expectation_keys = {"verdict",  "severity", "message",
                                                 "evidence", "remedy",   "causedBy"};
 
 /// The keys that tests/cases/checks/README.md does not have.

@@ -54,20 +54,20 @@ TEST_CASE("catalogue: the nearest cause that failed explains, past unknown ones"
 }
 
 TEST_CASE("catalogue: what cannot be is named") {
-  const auto says = [](const std::string& text, const char* words) {
+  const auto message = [](const std::string& text, const char* words) {
     const auto catalogue = read(text);
     REQUIRE_FALSE(catalogue);
     CHECK_MESSAGE(catalogue.error().what.find(words) != std::string::npos, catalogue.error().what);
   };
-  says("gpu.a: { causedBy: [gpu.b] }\ngpu.b: { causedBy: [gpu.a] }\n", "is its own cause");
-  says("gpu.a: { causedBy: [gpu.x] }\n", "no check is called gpu.x");
-  says("host.a: {}\n", "begin with 'gpu.'");
-  says("gpu.a: { sympton: x }\n", "'sympton' is not a key");
-  says("gpu.a: { source: [] }\n", "source names none");
-  says("gpu.a: { source: the manual }\n", "'the manual' is not an https address");
-  says("gpu.a: { source: \"http://docs.nvidia.com/\" }\n", "is not an https address");
-  says("gpu.a: { source: [\"https://docs.nvidia.com/deploy\", \"https://localhost/\"] }\n",
-       "'https://localhost/' is not an https address");
+  message("gpu.a: { causedBy: [gpu.b] }\ngpu.b: { causedBy: [gpu.a] }\n", "is its own cause");
+  message("gpu.a: { causedBy: [gpu.x] }\n", "no check is called gpu.x");
+  message("host.a: {}\n", "begin with 'gpu.'");
+  message("gpu.a: { sympton: x }\n", "'sympton' is not a key");
+  message("gpu.a: { source: [] }\n", "source names none");
+  message("gpu.a: { source: the manual }\n", "'the manual' is not an https address");
+  message("gpu.a: { source: \"http://docs.nvidia.com/\" }\n", "is not an https address");
+  message("gpu.a: { source: [\"https://docs.nvidia.com/deploy\", \"https://localhost/\"] }\n",
+          "'https://localhost/' is not an https address");
 }
 
 TEST_CASE("catalogue: a source is one address or several") {

@@ -47,9 +47,9 @@ facts::Space seen_in(const Tree& test) {
       for (const Tree& line : lines.items()) text += "| " + line.text() + "\n";
       text += "? 0\n";
     }
-  auto space = facts::parse_space(text + "=== end\n");
-  REQUIRE(space.has_value());
-  return *space;
+  auto ns = facts::parse_ns(text + "=== end\n");
+  REQUIRE(ns.has_value());
+  return *ns;
 }
 
 void check_contains(const Tree& expect, const char* key, const std::string& got) {
@@ -58,11 +58,11 @@ void check_contains(const Tree& expect, const char* key, const std::string& got)
 }
 
 /// What the doctor found on the host of Site; without an id.
-report::Finding blocker(const char* says) {
+report::Finding blocker(const char* message) {
   report::Finding fault;
   fault.host = "one";
   fault.severity = report::Severity::blocker;
-  fault.says = says;
+  fault.message = message;
   return fault;
 }
 
@@ -87,8 +87,8 @@ TEST_CASE("what pods of the chain come to is judged as the cases say") {
     const report::Finding finding = checks::examine_pod_test(pod_test, node, seen, *floors);
     const Tree& expect = *test->find("expect");
     CHECK_MESSAGE(report::name_of(finding.verdict) == expect.find("verdict")->text(),
-                  fmt::format("{}: {}", finding.says, finding.evidence));
-    check_contains(expect, "says", finding.says);
+                  fmt::format("{}: {}", finding.message, finding.evidence));
+    check_contains(expect, "message", finding.message);
     check_contains(expect, "evidence", finding.evidence);
     check_contains(expect, "remedy", finding.remedy);
     verdicts.insert(fmt::format("{} {}", test->find("link")->text(), report::name_of(finding.verdict)));
@@ -153,7 +153,7 @@ TEST_CASE("where GPUs are claimed, a node offers the devices of its slices, and 
   facts.resource_claims.reset();
   CHECK(checks::examine_link(Link::allocatable, nodes.front(), inputs).verdict == report::Verdict::fail);
   facts::Pod pod;
-  pod.space = "kube-system";
+  pod.ns = "kube-system";
   pod.name = "nvidia-dra-driver-root-x7k2p";
   pod.owner = "DaemonSet";
   pod.node = "one";
@@ -165,7 +165,8 @@ TEST_CASE("where GPUs are claimed, a node offers the devices of its slices, and 
   CHECK(finding.evidence == "kube-system/nvidia-dra-driver-root-x7k2p: PodInitializing");
   facts.pods->front().phase = "Running";
   facts.pods->front().waiting.clear();
-  CHECK(checks::examine_link(Link::plugin, nodes.front(), inputs).says == "the DRA driver runs on the node");
+  CHECK(checks::examine_link(Link::plugin, nodes.front(), inputs).message ==
+        "the DRA driver runs on the node");
   facts.pods->clear();
   CHECK(checks::examine_link(Link::plugin, nodes.front(), inputs).remedy ==
         "gpuadm init --phases gpu/labels,gpu/dra");
@@ -206,7 +207,7 @@ struct Site {
     census.emplace("one", std::move(host));
     facts.nodes = {
         {.name = "one", .allocatable = {{"nvidia.com/gpu", "2"}}, .runtime = "containerd://1.7.24"}};
-    facts.pods = {{.space = "kube-system",
+    facts.pods = {{.ns = "kube-system",
                    .name = "nvidia-device-plugin-x",
                    .owner = "DaemonSet",
                    .node = "one",
@@ -247,41 +248,43 @@ TEST_CASE("links that facts show hold on a node that is well, with their evidenc
 }
 
 TEST_CASE("links that facts show are broken where something is missing") {
-  const auto says = [](Link link, auto change) {
+  const auto message = [](Link link, auto change) {
     Site site;
     change(site);
     const report::Finding finding = site.see(link);
     CHECK(finding.verdict == report::Verdict::fail);
     CHECK(finding.severity == report::Severity::blocker);
-    return finding.says;
+    return finding.message;
   };
-  CHECK(says(Link::driver, [](Site& s) { s.host().nvidia.driver.reset(); }) == "no NVIDIA driver is loaded");
-  CHECK(says(Link::nvml, [](Site& s) { s.host().nvidia.gpus.clear(); }) == "the driver answers for no GPU");
-  CHECK(says(Link::nvml, [](Site& s) { s.host().nvidia.pci_gpus.resize(3); }) ==
+  CHECK(message(Link::driver, [](Site& s) { s.host().nvidia.driver.reset(); }) ==
+        "no NVIDIA driver is loaded");
+  CHECK(message(Link::nvml, [](Site& s) { s.host().nvidia.gpus.clear(); }) ==
+        "the driver answers for no GPU");
+  CHECK(message(Link::nvml, [](Site& s) { s.host().nvidia.pci_gpus.resize(3); }) ==
         "the driver does not answer for every GPU");
-  CHECK(says(Link::runtime, [](Site& s) { s.host().runtime.containerd->runtimes.clear(); }) ==
+  CHECK(message(Link::runtime, [](Site& s) { s.host().runtime.containerd->runtimes.clear(); }) ==
         "RuntimeClass nvidia has no runtime in the container runtime");
-  CHECK(says(Link::plugin, [](Site& s) { s.facts.pods->clear(); }) ==
+  CHECK(message(Link::plugin, [](Site& s) { s.facts.pods->clear(); }) ==
         "NVIDIA's device plugin has no pod on the node");
-  CHECK(says(Link::plugin, [](Site& s) { s.facts.pods->front().waiting = {"CrashLoopBackOff"}; }) ==
+  CHECK(message(Link::plugin, [](Site& s) { s.facts.pods->front().waiting = {"CrashLoopBackOff"}; }) ==
         "the device plugin's pod on the node does not run");
-  CHECK(says(Link::plugin, [](Site& s) {
-          s.facts.pods->push_back({.space = "kube-system",
+  CHECK(message(Link::plugin, [](Site& s) {
+          s.facts.pods->push_back({.ns = "kube-system",
                                    .name = "nvidia-mps-control-daemon-mps-2-x",
                                    .owner = "DaemonSet",
                                    .node = "one",
                                    .phase = "Running",
                                    .waiting = {"CrashLoopBackOff"}});
         }) == "the pod of MPS's control daemon on the node does not run");
-  CHECK(says(Link::plugin, [](Site& s) {
+  CHECK(message(Link::plugin, [](Site& s) {
           s.facts.pods->front().name = "nvidia-mps-control-daemon-mps-2-x";
         }) == "NVIDIA's device plugin has no pod on the node");
-  CHECK(says(Link::plugin, [](Site& s) { s.facts.nodes->front().name = "other"; }) ==
+  CHECK(message(Link::plugin, [](Site& s) { s.facts.nodes->front().name = "other"; }) ==
         "the host is not a node of the cluster");
-  CHECK(says(Link::allocatable, [](Site& s) {
+  CHECK(message(Link::allocatable, [](Site& s) {
           s.facts.nodes->front().allocatable["nvidia.com/gpu"] = "1";
         }) == "the node offers fewer GPUs than it has");
-  CHECK(says(Link::allocatable, [](Site& s) {
+  CHECK(message(Link::allocatable, [](Site& s) {
           s.facts.nodes->front().allocatable["nvidia.com/gpu"] = "3";
         }) == "the node offers more GPUs than it has");
 }
@@ -298,11 +301,11 @@ TEST_CASE("a blocker that a check found breaks the link that it belongs to, and 
     CAPTURE(id);
     for (const Link other : checks::all_links())
       if (!checks::needs_pods(other) && !checks::needs_network_proof(other))
-        CHECK((site.see(other).says == "it hangs") == (other == link));
+        CHECK((site.see(other).message == "it hangs") == (other == link));
     CHECK(site.see(link).caused_by == id);
   }
   site.findings.front().severity = report::Severity::warning;
-  CHECK(site.see(Link::cdi).says != "it hangs");
+  CHECK(site.see(Link::cdi).message != "it hangs");
 }
 
 TEST_CASE("a container runtime that does not answer is found without a pod") {

@@ -16,9 +16,9 @@ using base::Tree;
 
 void check(const Tree& expect, const report::Finding& finding) {
   CHECK_MESSAGE(report::name_of(finding.verdict) == expect.find("verdict")->text(),
-                fmt::format("{}: {}", finding.says, finding.evidence));
+                fmt::format("{}: {}", finding.message, finding.evidence));
   const std::pair<const char*, const base::SharedText*> texts[] = {
-      {"says", &finding.says}, {"evidence", &finding.evidence}, {"remedy", &finding.remedy}};
+      {"message", &finding.message}, {"evidence", &finding.evidence}, {"remedy", &finding.remedy}};
   for (const auto& [key, got] : texts)
     if (const Tree* want = expect.find(key))
       CHECK_MESSAGE(got->find(want->text()) != std::string::npos, fmt::format("{}: {}", key, *got));

@@ -23,7 +23,7 @@ std::pair<std::string, std::string> lint(const std::string& gate, bool value, in
   if (problems.empty()) return {};
   CHECK(problems.size() == 1);
   CHECK(!problems.front().remedy.empty());
-  return {std::string(report::name_of(problems.front().severity)), problems.front().says};
+  return {std::string(report::name_of(problems.front().severity)), problems.front().message};
 }
 
 /// What a gate is in a minor, from its row alone.
@@ -73,10 +73,10 @@ TEST_CASE("gates: every gate that is known is judged in every minor from 1.3 on"
         CAPTURE(name);
         CAPTURE(minor);
         CAPTURE(value);
-        const auto [severity, says] = lint(name, value, minor, *data);
+        const auto [severity, message] = lint(name, value, minor, *data);
         const auto [wanted, part] = expected(gate, value, minor);
         CHECK(severity == wanted);
-        CHECK_MESSAGE(says.find(part) != std::string::npos, says);
+        CHECK_MESSAGE(message.find(part) != std::string::npos, message);
       }
 }
 

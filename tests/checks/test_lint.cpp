@@ -16,7 +16,7 @@ struct Row {
   const char* kubernetes;
   const char* what;      ///< a gate "Name=true" or a flag "--name=value"
   const char* severity;  ///< empty: nothing to complain of
-  const char* says;      ///< a part of what is said
+  const char* message;   ///< a part of what is said
 };
 
 constexpr std::array rows = std::to_array<Row>({
@@ -73,12 +73,12 @@ TEST_CASE("gates and flags are judged by the Kubernetes minor") {
     CAPTURE(row.what);
     const auto problems = lint(row, *data);
     if (std::string_view(row.severity).empty()) {
-      CHECK_MESSAGE(problems.empty(), (problems.empty() ? "" : problems.front().says));
+      CHECK_MESSAGE(problems.empty(), (problems.empty() ? "" : problems.front().message));
       continue;
     }
     REQUIRE(problems.size() == 1);
     CHECK(report::name_of(problems.front().severity) == row.severity);
-    CHECK_MESSAGE(problems.front().says.find(row.says) != std::string::npos, problems.front().says);
+    CHECK_MESSAGE(problems.front().message.find(row.message) != std::string::npos, problems.front().message);
     CHECK(!problems.front().remedy.empty());
   }
 }

@@ -42,7 +42,7 @@ struct World {
     facts.nodes->push_back(node);
     if (role != spec::Role::control_plane) return;
     facts::Pod etcd;
-    etcd.space = "kube-system";
+    etcd.ns = "kube-system";
     etcd.name = "etcd-" + name;
     etcd.owner = "Node/" + name;
     facts.pods->push_back(etcd);
@@ -60,7 +60,7 @@ struct World {
     static const auto data = repository_data();
     for (const report::Finding& finding : checks::examine_upgrade({cluster, census, facts, to}, *data)) {
       CHECK(!finding.remedy.empty());
-      CHECK(!finding.says.empty());
+      CHECK(!finding.message.empty());
       text += finding.id + (finding.severity == report::Severity::blocker ? "\n" : " (warning)\n");
     }
     return text;
@@ -140,7 +140,7 @@ TEST_CASE("upgrade: most control planes are Ready, all of them named; of two it 
 TEST_CASE("upgrade: a pod that nobody would start again, where its node is drained") {
   World world(1, 1, "v1.34.1");
   facts::Pod pod;
-  pod.space = "default", pod.name = "notebook", pod.node = "w1", pod.phase = "Running";
+  pod.ns = "default", pod.name = "notebook", pod.node = "w1", pod.phase = "Running";
   world.facts.pods->push_back(pod);
   CHECK(world.judged({1, 34, 2}) == "upgrade.pods\n");
   world.node("w1").kubelet = "v1.34.2";  // it is behind that
@@ -229,7 +229,7 @@ TEST_CASE("upgrade: to 1.37 every member of etcd is 3.6.11 or newer, and unknown
   const auto findings =
       checks::examine_upgrade({old.cluster, old.census, old.facts, {1, 37, 1}}, *repository_data());
   REQUIRE(findings.size() == 1);
-  CHECK(findings[0].says == "etcd 3.7 of Kubernetes 1.37 requires members of 3.6.11 or newer");
+  CHECK(findings[0].message == "etcd 3.7 of Kubernetes 1.37 requires members of 3.6.11 or newer");
   CHECK(findings[0].evidence == "cp1 3.6.8, cp3 3.6.9");
   CHECK(findings[0].remedy.text().ends_with("gpuadm upgrade --kubernetes-version 1.36"));
 }

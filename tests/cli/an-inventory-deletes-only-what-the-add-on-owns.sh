@@ -14,19 +14,19 @@ disable() { gpuadm --assets over addon disable prometheus "$@"; }
 # An object: VERSION KIND NAMESPACE NAME [own] (with the labels of the add-on).
 object() {
   jq -cn --arg version "$1" --arg kind "$2" --arg space "$3" --arg name "$4" --arg own "${5:-}" '{apiVersion: $version, kind: $kind,
-    metadata: ({name: $name, uid: "uid-\($kind)-\($name | gsub("[^a-z]"; ""))"} + (if $space == "" then {} else {namespace: $space} end) +
+    metadata: ({name: $name, uid: "uid-\($kind)-\($name | gsub("[^a-z]"; ""))"} + (if $namespace == "" then {} else {namespace: $namespace} end) +
       (if $own == "" then {} else {labels: {"app.kubernetes.io/managed-by": "gpuadm", "gpuadm.io/kind": "addon", "gpuadm.io/name": "prometheus"}} end))}'
 }
 rbac=rbac.authorization.k8s.io/v1
-space=gpuadm-prometheus
+namespace=gpuadm-prometheus
 own() {
-  object v1 Namespace '' $space own
-  object v1 ServiceAccount $space prometheus own
+  object v1 Namespace '' $namespace own
+  object v1 ServiceAccount $namespace prometheus own
   object $rbac ClusterRole '' gpuadm-prometheus own
   object $rbac ClusterRoleBinding '' gpuadm-prometheus own
-  object v1 Service $space prometheus own
-  object apps/v1 Deployment $space prometheus own
-  object v1 PersistentVolumeClaim $space metrics own
+  object v1 Service $namespace prometheus own
+  object apps/v1 Deployment $namespace prometheus own
+  object v1 PersistentVolumeClaim $namespace metrics own
   object v1 PersistentVolume '' gpuadm-data.gpuadm-prometheus.metrics own | jq -c '.spec.claimRef = {namespace: "gpuadm-prometheus", name: "metrics"}'
 }
 # What the inventory lists besides: objects of others, also with labels of the add-on, which their owners can set.
@@ -37,7 +37,7 @@ theirs() {
   object v1 PersistentVolume '' gpuadm-data.default.models | jq -c '.spec.claimRef = {namespace: "default", name: "models"}'
   object v1 PersistentVolume '' labeled own | jq -c '.spec.claimRef = {namespace: "default", name: "labeled"}'
   object v1 Node '' gpu1 own
-  object v1 Secret $space keys own
+  object v1 Secret $namespace keys own
   object v1 Service default web own
   object $rbac RoleBinding kube-system 'system:controller:token-cleaner' own
   object apiextensions.k8s.io/v1 CustomResourceDefinition '' jobs.example.com own
@@ -48,14 +48,14 @@ inventory() {
   {
     own
     theirs
-    object v1 ConfigMap $space gpuadm-addon own | jq -c --arg text "$1" '.data = {"objects.json": $text, "settings.json": "{}"}'
+    object v1 ConfigMap $namespace gpuadm-addon own | jq -c --arg text "$1" '.data = {"objects.json": $text, "settings.json": "{}"}'
   } | jq -s . >cluster.json
   : >cluster.json.log
 }
 all=$({
   own
   theirs
-  object v1 ConfigMap $space gpuadm-addon own
+  object v1 ConfigMap $namespace gpuadm-addon own
 } | listed | jq -cs .)
 names() { jq -r '.[] | .kind + " " + .metadata.name' cluster.json | sort; }
 deletes_nothing() {
@@ -85,11 +85,11 @@ done
 
 # Objects of others in the namespace keep it, also if they run nothing.
 inventory "$all"
-object v1 ConfigMap $space theirs | jq -c --slurpfile all cluster.json '$all[0] + [.]' >with-theirs
+object v1 ConfigMap $namespace theirs | jq -c --slurpfile all cluster.json '$all[0] + [.]' >with-theirs
 mv with-theirs cluster.json
 exits 0 disable -y
-says "the namespace $space is kept, because others have objects in it: ConfigMap $space/theirs"
-names | grep -qx "Namespace $space" || fail "the namespace is deleted"
+says "the namespace $namespace is kept, because others have objects in it: ConfigMap $namespace/theirs"
+names | grep -qx "Namespace $namespace" || fail "the namespace is deleted"
 
 # Created again between the reading and the deletion: another object, which stays.
 inventory "$all"
@@ -115,9 +115,9 @@ deletes_nothing
 record() { object v1 ConfigMap kube-system gpuadm-addon-prometheus own | jq -c --arg uid "$1" '.data = {"namespaceUID": $uid}'; }
 enable() { gpuadm --assets over addon enable prometheus -y; }
 for record in '' "$(record uid-of-another)"; do
-  { object v1 Namespace '' kube-system && object v1 Namespace '' $space own && printf '%s' "$record"; } | jq -s . >cluster.json
+  { object v1 Namespace '' kube-system && object v1 Namespace '' $namespace own && printf '%s' "$record"; } | jq -s . >cluster.json
   : >cluster.json.log
   exits 3 enable
-  complains "the namespace $space exists, and gpuadm has not created it"
+  complains "the namespace $namespace exists, and gpuadm has not created it"
   ! grep -E '^(apply|delete|create)' cluster.json.log || fail "something was changed"
 done

@@ -5,4 +5,4 @@
 exits 0 gpuadm config explain
 says "network.podCIDR"
 exits 0 gpuadm config explain -o json
-jq -e 'length > 20 and all(.[]; .says != "")' out
+jq -e 'length > 20 and all(.[]; .message != "")' out

@@ -17,18 +17,18 @@ END
 chmod +x bin/kubectl
 # shellcheck disable=SC2016 # expanded in the script
 { echo 'PATH=$place/bin:$PATH kubeconfig_is_here=yes action=create objects={} && find_kubeconfig() { config=none; }' && "$GPUADM" assets show playbooks/objects.sh; } >create.sh
-exits 0 env place="$place" space=default sh create.sh
+exits 0 env place="$place" namespace=default sh create.sh
 [ "$(cat out)" = "pod/one
 service/one" ] || fail "the objects are $(cat out)"
-exits 1 env place="$place" space=deny sh create.sh
+exits 1 env place="$place" namespace=deny sh create.sh
 complains 'pods "two" is forbidden'
 
 sed -i 's/action=create/action=delete kinds=pods seconds=5/' create.sh
-exits 0 env place="$place" space=default selector=none sh create.sh
+exits 0 env place="$place" namespace=default selector=none sh create.sh
 [ ! -s out ] || fail "the deleted objects are $(cat out)"
-exits 0 env place="$place" space=default selector=some sh create.sh
+exits 0 env place="$place" namespace=default selector=some sh create.sh
 [ "$(cat out)" = pod/one ] || fail "the deleted objects are $(cat out)"
-exits 1 env place="$place" space=default selector=fails sh create.sh
+exits 1 env place="$place" namespace=default selector=fails sh create.sh
 complains Forbidden
 
 # shellcheck source=tests/lib/steps.sh

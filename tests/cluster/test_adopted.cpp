@@ -37,9 +37,9 @@ cluster::Found by_hand() {
   return found_in(GPUADM_TESTS_DIR "/cases/adopt/by-hand");
 }
 
-bool says(const cluster::Adopted& adopted, std::string_view path, std::string_view part) {
+bool message(const cluster::Adopted& adopted, std::string_view path, std::string_view part) {
   return std::ranges::any_of(adopted.notes, [&](const auto& note) {
-    return note.path == path && note.says.find(part) != std::string::npos;
+    return note.path == path && note.message.find(part) != std::string::npos;
   });
 }
 
@@ -97,9 +97,10 @@ TEST_CASE("what a worker's kubelet has of its own is said, since the file has on
   REQUIRE(kubernetes.kubelet_config);
   kubernetes.kubelet_config->set("maxPods", 250);
   kubernetes.kubelet_flags += " --node-ip=192.0.2.9";
-  CHECK(says(cluster::read_back(found, usual()), "hosts[1]",
-             "its kubelet differs from 192.0.2.1: --node-ip=192.0.2.9, maxPods; the file has one setting for "
-             "all hosts"));
+  CHECK(message(
+      cluster::read_back(found, usual()), "hosts[1]",
+      "its kubelet differs from 192.0.2.1: --node-ip=192.0.2.9, maxPods; the file has one setting for "
+      "all hosts"));
 }
 
 TEST_CASE("an unreachable host is in the file, with the reason") {
@@ -119,7 +120,7 @@ TEST_CASE("an unreachable host is in the file, with the reason") {
   CHECK(adopted.cluster.hosts[1].role == spec::Role::worker);
   CHECK(adopted.cluster.hosts[1].labels ==
         std::map<std::string, std::string>{{"notnvidia.com/x", "y"}, {"zone", "a"}});
-  CHECK(says(adopted, "hosts[1]", "no route"));
+  CHECK(message(adopted, "hosts[1]", "no route"));
   CHECK(cluster::to_file(adopted).find("  # unreachable: no route\n  - name: gpu1\n") != std::string::npos);
 }
 
@@ -132,7 +133,7 @@ TEST_CASE("what gpuadm has kept goes before what is read; damage is said") {
   found.made->intent = "name: [";
   const auto adopted = cluster::read_back(found, usual());
   CHECK(adopted.cluster.name == "kubernetes");
-  CHECK(says(adopted, "", "damaged"));
+  CHECK(message(adopted, "", "damaged"));
 }
 
 TEST_CASE("where no API server answers, networks are those of the flags") {
@@ -143,8 +144,8 @@ TEST_CASE("where no API server answers, networks are those of the flags") {
   const auto adopted = cluster::read_back(found, usual());
   CHECK(adopted.cluster.network.pod_cidr == "10.9.0.0/16");
   CHECK(adopted.cluster.kubernetes.version->text() == "1.20.2");
-  CHECK(says(adopted, "network", "dual-stack"));
-  CHECK(says(adopted, "", "kubeadm's configuration could not be read"));
+  CHECK(message(adopted, "network", "dual-stack"));
+  CHECK(message(adopted, "", "kubeadm's configuration could not be read"));
 }
 
 TEST_CASE("what is unset or usual is left out") {

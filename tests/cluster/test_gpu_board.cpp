@@ -100,7 +100,7 @@ TEST_CASE("a chain ends at its first broken link, and without the nodes of the c
   CHECK(tree.at({"links", "driver", "state"})->text() == "broken");
   CHECK(tree.at({"links", "nvml", "state"})->text() == "not reached");
   CHECK(tree.at({"first", "link"})->text() == "driver");
-  CHECK(tree.at({"first", "says"})->text() == "no NVIDIA driver is loaded");
+  CHECK(tree.at({"first", "message"})->text() == "no NVIDIA driver is loaded");
 
   host.nvidia.driver.emplace();
   host.nvidia.driver->version = "570.158.01";

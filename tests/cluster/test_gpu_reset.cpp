@@ -33,10 +33,10 @@ struct ResetWorld {
     names["22-bb"] = {"a", "other", "", ""};
   }
   facts::Gpu& gpu() { return host.nvidia.gpus.back(); }
-  void add_pod(const std::string& space, const std::string& name, const std::string& owner,
+  void add_pod(const std::string& ns, const std::string& name, const std::string& owner,
                std::map<std::string, long long> gpus) {
     facts::Pod pod;
-    pod.space = space;
+    pod.ns = ns;
     pod.name = name;
     pod.owner = owner;
     pod.node = "one";
@@ -58,7 +58,7 @@ struct ResetWorld {
   }
 };
 
-bool says(const std::string& text, const char* part) {
+bool message(const std::string& text, const char* part) {
   return text.find(part) != std::string::npos;
 }
 
@@ -77,17 +77,17 @@ TEST_CASE("GPUs before Ampere are reset only with their NVLink neighbors, and so
   ResetWorld world;
   for (const char* model : {"Volta", "Turing", "Pascal"}) {
     world.gpu().architecture = model;
-    CHECK(says(world.obstacle(), "is connected by NVLink to GPU 0"));
-    CHECK(says(world.obstacle(), model));
-    CHECK(says(world.obstacle(), "reboot the host"));
+    CHECK(message(world.obstacle(), "is connected by NVLink to GPU 0"));
+    CHECK(message(world.obstacle(), model));
+    CHECK(message(world.obstacle(), "reboot the host"));
   }
   world.gpu().architecture.reset();
-  CHECK(says(world.obstacle(), "which is unknown"));
+  CHECK(message(world.obstacle(), "which is unknown"));
   world.gpu().paths_to = {"PIX", "X"};
   CHECK(world.obstacle().empty());
   world.gpu().paths_to.clear();
   world.gpu().nvlinks = facts::NvLinks{.active = 6, .inactive = {}, .errors = {}};
-  CHECK(says(world.obstacle(), "GPU unknown ones"));
+  CHECK(message(world.obstacle(), "GPU unknown ones"));
 }
 
 TEST_CASE("with NVSwitches, Ampere needs the fabric manager, and Hopper does not") {
@@ -95,7 +95,7 @@ TEST_CASE("with NVSwitches, Ampere needs the fabric manager, and Hopper does not
   world.host.nvidia.nvswitches = {"0000:10:00.0"};
   CHECK(world.obstacle().empty());
   world.gpu().architecture = "Ampere";
-  CHECK(says(world.obstacle(), "nvidia-fabricmanager.service"));
+  CHECK(message(world.obstacle(), "nvidia-fabricmanager.service"));
   world.host.software.units["nvidia-fabricmanager.service"].active = "active";
   CHECK(world.obstacle().empty());
   world.host.software.units.clear();
@@ -106,24 +106,24 @@ TEST_CASE("with NVSwitches, Ampere needs the fabric manager, and Hopper does not
 TEST_CASE("MIG, a display, virtual machines and other recovery actions prevent a reset") {
   ResetWorld mig;
   mig.gpu().mig = "Enabled";
-  CHECK(says(mig.obstacle(), "gpuadm gpu mig one off"));
+  CHECK(message(mig.obstacle(), "gpuadm gpu mig one off"));
   ResetWorld display;
   display.gpu().readings["display_active"] = "Enabled";
-  CHECK(says(display.obstacle(), "drives a display"));
+  CHECK(message(display.obstacle(), "drives a display"));
   ResetWorld desktop;
   desktop.gpu().processes = {{"812", "C+G", "/usr/lib/xorg/Xorg", 4}};
-  CHECK(says(desktop.obstacle(), "drives a display"));
+  CHECK(message(desktop.obstacle(), "drives a display"));
   ResetWorld machines;
   machines.gpu().readings["gpu_virtualization_mode/virtualization_mode"] = "Host VGPU";
-  CHECK(says(machines.obstacle(), "virtual machines"));
+  CHECK(message(machines.obstacle(), "virtual machines"));
   for (const char* action : {"Reboot", "Node Reboot"}) {
     ResetWorld world;
     world.gpu().recovery_action = action;
-    CHECK(says(world.obstacle(), "reboot the host"));
+    CHECK(message(world.obstacle(), "reboot the host"));
   }
   ResetWorld transfers;
   transfers.gpu().recovery_action = "Drain P2P";
-  CHECK(says(transfers.obstacle(), "end all programs that transfer data"));
+  CHECK(message(transfers.obstacle(), "end all programs that transfer data"));
 }
 
 TEST_CASE("the pods of the GPU are those of the kubelet; without them, all pods of the node with GPUs") {
@@ -178,10 +178,10 @@ TEST_CASE("pods without a controller and pods of DaemonSets are not evicted") {
   world.users.pods.reset();
   CHECK(!cluster::eviction_obstacle(world.holders().pods));
   world.view.pods->front().owner = "";
-  CHECK(says(cluster::eviction_obstacle(world.holders().pods)->what, "pod a/trainer has no controller"));
-  CHECK(says(cluster::eviction_obstacle(world.holders().pods)->hint, "kubectl -n a delete pod trainer"));
+  CHECK(message(cluster::eviction_obstacle(world.holders().pods)->what, "pod a/trainer has no controller"));
+  CHECK(message(cluster::eviction_obstacle(world.holders().pods)->hint, "kubectl -n a delete pod trainer"));
   world.view.pods->front().owner = "DaemonSet";
-  CHECK(says(cluster::eviction_obstacle(world.holders().pods)->what, "belongs to a DaemonSet"));
+  CHECK(message(cluster::eviction_obstacle(world.holders().pods)->what, "belongs to a DaemonSet"));
 }
 
 TEST_CASE("a reset that has begun is in the annotation of its node, and junk there is not one") {
@@ -222,9 +222,9 @@ TEST_CASE("a GPU is healthy after its reset if it is listed, needs nothing more,
   finding.id = "gpu.health.row-remap-pending";
   finding.verdict = report::Verdict::fail;
   finding.severity = report::Severity::blocker;
-  finding.says = "GPU 0 (NVIDIA H200) waits for a reset to repair itself";
+  finding.message = "GPU 0 (NVIDIA H200) waits for a reset to repair itself";
   CHECK(trouble({finding}).empty());
-  finding.says = "GPU 1 (NVIDIA H200) waits for a reset to repair itself";
+  finding.message = "GPU 1 (NVIDIA H200) waits for a reset to repair itself";
   CHECK(trouble({finding}) ==
         std::vector<std::string>{
             "GPU 1 (NVIDIA H200) waits for a reset to repair itself (gpu.health.row-remap-pending)"});
@@ -237,7 +237,7 @@ TEST_CASE("a GPU is healthy after its reset if it is listed, needs nothing more,
   CHECK(trouble().size() == 2);
   const facts::Gpu gone = world.gpu();
   world.host.nvidia.gpus.pop_back();
-  world.host.nvidia.smi_says = "Unable to determine the device handle";
+  world.host.nvidia.smi_message = "Unable to determine the device handle";
   CHECK(cluster::trouble_after_reset(world.host, gone, {}) ==
         std::vector<std::string>{
             "nvidia-smi does not list it any more: Unable to determine the device handle"});

@@ -49,7 +49,7 @@ TEST_CASE("of GPUs that are allocated by claims it is certain which pod has whic
   GpuWorld world;
   world.view->resource_claims = {{claim("a", "gpu-1", {"trainer", "helper"}), claim("b", "gpu-0", {})}};
   facts::Pod pod;
-  pod.space = "ml";
+  pod.ns = "ml";
   pod.name = "trainer";
   pod.node = "one";
   pod.phase = "Running";

@@ -77,7 +77,7 @@ struct StatusWorld {
   }
 };
 
-bool says(const cluster::Status& status, const std::string& where, const std::string& what) {
+bool message(const cluster::Status& status, const std::string& where, const std::string& what) {
   return std::ranges::any_of(status.verdict.problems, [&](const cluster::Problem& problem) {
     return problem.where == where && problem.what.find(what) != std::string::npos;
   });
@@ -96,7 +96,7 @@ TEST_CASE("a cluster that is well is said to be, in 80 columns") {
   CHECK(status.nodes[0].role == "control-plane");
   CHECK(status.nodes[1].lease_age == 90.0);
   REQUIRE(status.planes.size() == 1);
-  CHECK(status.planes[0].part("etcd").says == "leads");
+  CHECK(status.planes[0].part("etcd").message == "leads");
   CHECK(status.planes[0].certificate == "/etc/kubernetes/pki/apiserver.crt");
   const std::string text = to_text(status, cluster::Width::terminal);
   CHECK(text.find("Cluster is healthy") != text.npos);
@@ -107,14 +107,14 @@ TEST_CASE("what is wrong with a node is said once, by who knows it best") {
   StatusWorld world;
   (*world.view->nodes)[1].conditions["Ready"] = {"Unknown", "NodeStatusUnknown"};
   (*world.view->nodes)[1].message = "Kubelet stopped posting node status.";
-  CHECK(says(world.status(), "gpu", "Kubelet stopped posting"));
+  CHECK(message(world.status(), "gpu", "Kubelet stopped posting"));
   facts_in(world, "gpu").software.units["kubelet.service"].active = "failed";
   const cluster::Status stopped = world.status();
-  CHECK(says(stopped, "gpu", "the kubelet is not running (failed"));
+  CHECK(message(stopped, "gpu", "the kubelet is not running (failed"));
   CHECK(stopped.verdict.problems.size() == 1);
   world.census.at("gpu") = base::fail(base::Fault::unreachable, "gpu: no route to host");
   const cluster::Status unreached = world.status();
-  CHECK(says(unreached, "gpu", "no route to host; its node is not ready"));
+  CHECK(message(unreached, "gpu", "no route to host; its node is not ready"));
   CHECK(unreached.verdict.problems.size() == 1);
   CHECK(unreached.nodes[1].host == "gpu");
 }
@@ -127,13 +127,13 @@ TEST_CASE(
   gpu.gpu_reset = "GPU-00112233-4455-6677-8899-aabbccddeeff 0000:01:00.0 uncordon";
   gpu.upgrade = "uncordon";
   const cluster::Status status = world.status();
-  CHECK(says(status, "gpu", "the reset of GPU 0000:01:00.0 is not complete"));
-  CHECK(says(status, "gpu", "the upgrade of the node is not complete"));
+  CHECK(message(status, "gpu", "the reset of GPU 0000:01:00.0 is not complete"));
+  CHECK(message(status, "gpu", "the upgrade of the node is not complete"));
   CHECK(std::ranges::any_of(status.verdict.problems, [](const cluster::Problem& problem) {
     return problem.remedy.starts_with("gpuadm gpu reset gpu 0000:01:00.0");
   }));
   gpu.gpu_reset = "\x1b[2J";
-  CHECK(says(world.status(), "gpu", "is not one that gpuadm writes"));
+  CHECK(message(world.status(), "gpu", "is not one that gpuadm writes"));
 }
 
 TEST_CASE("a part of the control plane that is down is named, and so is one without a manifest") {
@@ -142,8 +142,8 @@ TEST_CASE("a part of the control plane that is down is named, and so is one with
   (*kubernetes.components)[2] = {"kube-scheduler", 1, "The connection to the server was refused"};
   kubernetes.components->erase(kubernetes.components->begin() + 1);
   const cluster::Status status = world.status();
-  CHECK(says(status, "cp", "kube-scheduler does not answer"));
-  CHECK(says(status, "cp", "kube-controller-manager has no manifest"));
+  CHECK(message(status, "cp", "kube-scheduler does not answer"));
+  CHECK(message(status, "cp", "kube-controller-manager has no manifest"));
   CHECK(status.verdict.problems.size() == 2);
 }
 
@@ -156,10 +156,10 @@ TEST_CASE("a control plane that cannot be reached is judged by what the others s
   world.view->etcd_members->push_back({"cp2", "https://192.0.2.2:2379", false, "", false, false, 0, {}});
   const cluster::Status status = world.status();
   REQUIRE(status.planes.size() == 2);
-  CHECK(status.planes[1].part("etcd").says == "does not answer");
-  CHECK(says(status, "cp2", "kube-apiserver is on a node that is not ready"));
-  CHECK(says(status, "cp2", "the etcd member cp2 does not answer"));
-  CHECK(says(status, "the cluster", "etcd has 1 of 2 members and needs 2"));
+  CHECK(status.planes[1].part("etcd").message == "does not answer");
+  CHECK(message(status, "cp2", "kube-apiserver is on a node that is not ready"));
+  CHECK(message(status, "cp2", "the etcd member cp2 does not answer"));
+  CHECK(message(status, "the cluster", "etcd has 1 of 2 members and needs 2"));
 }
 
 TEST_CASE("certificates that end soon, a silent API server and a missing network are reported") {
@@ -170,9 +170,9 @@ TEST_CASE("certificates that end soon, a silent API server and a missing network
   world.view->ready_status = 1;
   world.view->nodes.reset();
   const cluster::Status status = world.status();
-  CHECK(says(status, "cp", "/etc/kubernetes/admin.conf expired 1 days ago"));
-  CHECK(says(status, "gpu", "no network plugin is configured"));
-  CHECK(says(status, "the cluster", "https://192.0.2.1:6443 does not answer"));
+  CHECK(message(status, "cp", "/etc/kubernetes/admin.conf expired 1 days ago"));
+  CHECK(message(status, "gpu", "no network plugin is configured"));
+  CHECK(message(status, "the cluster", "https://192.0.2.1:6443 does not answer"));
 }
 
 TEST_CASE("without a view of the cluster, its state is unknown") {
@@ -184,7 +184,7 @@ TEST_CASE("without a view of the cluster, its state is unknown") {
   world.census.at("cp") = base::fail(base::Fault::unreachable, "cp: no route to host");
   const cluster::Status unreached = world.status();
   CHECK(unreached.verdict.problems.size() == 1);
-  CHECK(says(unreached, "cp", "no route to host"));
+  CHECK(message(unreached, "cp", "no route to host"));
   CHECK(to_text(unreached, cluster::Width::any)
             .starts_with("Cluster lab: the state is unknown: no control-plane node is reachable\n"));
 }
@@ -199,20 +199,20 @@ TEST_CASE("GPUs that the driver or the node has lost are not well") {
   gpu.nvidia.gpus[0].bus_id = "0000:01:00.0";
   (*world.view->nodes)[1].allocatable["nvidia.com/gpu"] = "1";
   facts::Pod pod;
-  pod.space = "default";
+  pod.ns = "default";
   pod.name = "trainer";
   pod.node = "gpu";
   pod.phase = "Running";
   pod.gpus["nvidia.com/gpu"] = 1;
   world.view->pods = {{pod}};
   cluster::Status status = world.status();
-  CHECK(says(status, "gpu", "2 GPUs are on the PCI bus, but the driver has 1"));
+  CHECK(message(status, "gpu", "2 GPUs are on the PCI bus, but the driver has 1"));
   REQUIRE(status.gpu_hosts.size() == 1);
   CHECK(status.gpu_hosts[0].used == 1);
   CHECK(status.gpu_hosts[0].pods == std::vector<std::string>{"default/trainer"});
   gpu.nvidia.gpus.resize(2);
   gpu.nvidia.gpus[1].bus_id = "0000:02:00.0";
-  CHECK(says(world.status(), "gpu", "the driver has 2 GPUs, but pods can use 1"));
+  CHECK(message(world.status(), "gpu", "the driver has 2 GPUs, but pods can use 1"));
 }
 
 TEST_CASE("text for a terminal never has more than 80 columns, whatever names there are") {

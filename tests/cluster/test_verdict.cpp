@@ -15,7 +15,7 @@ Finding finding(const std::string& id, Severity severity, report::Verdict verdic
   one.severity = severity;
   one.verdict = verdict;
   one.host = host;
-  one.says = "what " + id + " found";
+  one.message = "what " + id + " found";
   one.remedy = "a sentence";
   return one;
 }
@@ -60,12 +60,11 @@ TEST_CASE("a broken link is a problem, and an unknown one is unread") {
 }
 
 TEST_CASE("blockers are problems, each once, without those that follow; unknown checks are counted") {
-  std::vector findings = {
-      finding("gpu.driver.loaded", Severity::blocker, report::Verdict::fail, "gpu1"),
-      finding("gpu.count", Severity::blocker, report::Verdict::fail, "gpu1"),
-      finding("host.swap", Severity::warning, report::Verdict::fail, "gpu1"),
-      finding("sec.advisories", Severity::note, report::Verdict::unknown, "gpu1"),
-      finding("host.disk", Severity::blocker, report::Verdict::pass, "gpu1")};
+  std::vector findings = {finding("gpu.driver.loaded", Severity::blocker, report::Verdict::fail, "gpu1"),
+                          finding("gpu.count", Severity::blocker, report::Verdict::fail, "gpu1"),
+                          finding("host.swap", Severity::warning, report::Verdict::fail, "gpu1"),
+                          finding("sec.advisories", Severity::note, report::Verdict::unknown, "gpu1"),
+                          finding("host.disk", Severity::blocker, report::Verdict::pass, "gpu1")};
   findings[1].caused_by = "gpu.driver.loaded";
   const Verdict verdict = cluster::verdict_of({}, findings, {});
   REQUIRE(verdict.problems.size() == 1);

@@ -65,6 +65,6 @@ TEST_CASE("the machines that faults are injected into are well") {
     demo.hosts = demo.cluster = {};
     for (const report::Finding& finding : judged(demo, assets))
       CHECK_MESSAGE(!is_broken(finding),
-                    (finding.host + " " + finding.id + ": " + finding.says + " | " + finding.evidence));
+                    (finding.host + " " + finding.id + ": " + finding.message + " | " + finding.evidence));
   }
 }

@@ -32,7 +32,7 @@ class FakeProc {
 
   /// A process of root that runs the host's nvidia-smi, or another one.
   void add(int pid, const char* name, char state, int started, const std::string& cgroup, int worked = 0,
-           const char* user = "0", const char* space = "pid:[1]") {
+           const char* user = "0", const char* ns = "pid:[1]") {
     const std::string folder = std::to_string(pid);
     write(folder + "/comm", fmt::format("{}\n", name));
     write(folder + "/status", fmt::format("Name:\t{0}\nUid:\t{1}\t{1}\t{1}\t{1}\n", name, user));
@@ -40,10 +40,10 @@ class FakeProc {
                                         pid, name, state, worked, started * ::sysconf(_SC_CLK_TCK)));
     write(folder + "/cgroup", fmt::format("0::{}\n", cgroup));
     link(name == std::string("nvidia-smi") ? smi().string() : "/bin/sh", folder + "/exe");
-    link(space, folder + "/ns/pid");
+    link(ns, folder + "/ns/pid");
   }
-  void add_of(int pid, const char* user, const std::string& cgroup, const char* space = "pid:[1]") {
-    add(pid, "nvidia-smi", 'D', 100, cgroup, 0, user, space);
+  void add_of(int pid, const char* user, const std::string& cgroup, const char* ns = "pid:[1]") {
+    add(pid, "nvidia-smi", 'D', 100, cgroup, 0, user, ns);
   }
   /// The program that the process runs is another one.
   void set_program(int pid, const std::string& path) {

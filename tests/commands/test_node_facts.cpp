@@ -50,7 +50,7 @@ TEST_CASE("programs on GPUs belong to the containers of their control groups") {
   const auto users = commands::gpu_users(nvidia, root);
   REQUIRE(users.size() == 1);
   CHECK(users[0].uuid == "GPU-1");
-  CHECK(users[0].space == "ml");
+  CHECK(users[0].ns == "ml");
   CHECK(users[0].pod == "train-0");
   CHECK(users[0].container == "main");
   CHECK(users[0].used_mib == 2048);

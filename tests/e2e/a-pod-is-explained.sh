@@ -81,9 +81,9 @@ is_because() {
     [ "$SECONDS" -lt "$deadline" ] || fail "the reason of $name is '$(jq -r .reason out)', not '$1'"
     sleep 2
   done
-  jq -r '"\(.says) | \(.fix)"' out
+  jq -r '"\(.message) | \(.fix)"' out
   [ "$status" = 1 ] || fail "the exit status of $name is $status"
-  jq -e '.runs == false and .fix != "" and .says != ""' out >/dev/null || fail "it says nothing about $name"
+  jq -e '.runs == false and .fix != "" and .message != ""' out >/dev/null || fail "it says nothing about $name"
 }
 
 for reason in gpus-in-use more-gpus-than-any-node more-than-any-node node-selector claim-missing no-storage-class scheduler-missing directory-missing \

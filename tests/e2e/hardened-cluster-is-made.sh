@@ -85,10 +85,10 @@ changes_nothing hardened
 
 # The doctor knows what the profile did, and of what it cannot do it says why.
 gpuadm doctor -f cluster.yaml --stage security -o json >security.json || true
-jq -r '.findings[] | select(.result == "fail" and .severity != "note") | "\(.host) \(.id) \(.says)"' security.json >open
+jq -r '.findings[] | select(.result == "fail" and .severity != "note") | "\(.host) \(.id) \(.message)"' security.json >open
 [ ! -s open ] || fail "open: $(cat open)"
 for item in 1.1.9 4.1.1 4.1.9; do
-  jq -r --arg id "sec.cis.$item" '.findings[] | select(.id == $id and .result == "fail") | "\(.host) \(.id) \(.says)"' security.json
+  jq -r --arg id "sec.cis.$item" '.findings[] | select(.id == $id and .result == "fail") | "\(.host) \(.id) \(.message)"' security.json
 done >open
 [ ! -s open ] || fail "modes of files: $(cat open)"
 passed=$(jq '[.findings[] | select(.host == "one" and .result == "pass" and (.id | startswith("sec.cis.")))] | length' security.json)

@@ -42,7 +42,7 @@ on node 'echo KUBELET_EXTRA_ARGS=--no-such-flag=1 >/etc/default/kubelet'
 exits 1 init -y
 grep -q '^kubeadm init failed on node: --no-such-flag is not a known kubelet flag' out || fail "the report does not begin with the reason"
 grep -q 'fix:  remove --no-such-flag from .*/etc/default/kubelet, then: systemctl restart kubelet' out || fail "the report does not say where"
-grep -q '"says": "the kubelet exits: .*no-such-flag"' "$(find .local/state/gpuadm -name reasons.json)" || fail "the kubelet's own line is not in reasons.json"
+grep -q '"message": "the kubelet exits: .*no-such-flag"' "$(find .local/state/gpuadm -name reasons.json)" || fail "the kubelet's own line is not in reasons.json"
 doctor_begins_with '--no-such-flag is not a known kubelet flag'
 on node rm /etc/default/kubelet
 again

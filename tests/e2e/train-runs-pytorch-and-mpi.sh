@@ -53,9 +53,9 @@ began=$SECONDS
 exits 0 check lab.local/training:1 -o json
 took "$began" "gpuadm train check with an all-reduce"
 complains "an all-reduce between 2 ranks, as train/job-check"
-jq -r '.findings[] | select(.id == "train.all-reduce") | "\(.result): \(.says): \(.evidence)"' out
+jq -r '.findings[] | select(.id == "train.all-reduce") | "\(.result): \(.message): \(.evidence)"' out
 is "$(jq -r '.findings[] | select(.id == "train.all-reduce") | .result' out)" pass
-jq -e '.findings[] | select(.id == "train.all-reduce") | .says | test("2 ranks over gloo has [0-9.]+ GB/s")' out >/dev/null || fail "no bandwidth"
+jq -e '.findings[] | select(.id == "train.all-reduce") | .message | test("2 ranks over gloo has [0-9.]+ GB/s")' out >/dev/null || fail "no bandwidth"
 is "$(objects)" ""
 # gloo does not find its interface: the job would fail the same way.
 exits 3 check lab.local/training:1 --env GLOO_SOCKET_IFNAME=nowhere0

@@ -99,7 +99,7 @@ complains "fix: correct the command"
 exits 0 train status nosuch
 says "details: gpuadm explain pod default/nosuch-"
 exits 0 train status nosuch -o json
-jq -e '.explanation.says | contains("/no/such/program")' out >/dev/null || fail "no explanation"
+jq -e '.explanation.message | contains("/no/such/program")' out >/dev/null || fail "no explanation"
 exits 0 train stop nosuch
 leaves_nothing nosuch
 

@@ -14,8 +14,8 @@ TEST_CASE("the parts of a control plane are read with what they say, blanks and 
   REQUIRE(parts.size() == 3);
   CHECK(parts[1].name == "kube-scheduler");
   CHECK(parts[1].status == 1);
-  CHECK(parts[1].says == "The connection was refused");
-  CHECK(parts[2].says == R"({"health":"true"})");
+  CHECK(parts[1].message == "The connection was refused");
+  CHECK(parts[2].message == R"({"health":"true"})");
 }
 
 TEST_CASE("members of etcd are read with their own word; one that is silent is there, too") {

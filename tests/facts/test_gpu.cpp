@@ -39,7 +39,7 @@ TEST_CASE("a hung or failing nvidia-smi is a fact with its status and words") {
       {{"nvidia-smi",
         "Failed to initialize NVML: Driver/library version mismatch\nNVML library version: 550.54\n? 18"}}));
   CHECK(facts->nvidia.smi_status == 18);
-  CHECK(facts->nvidia.smi_says == "Failed to initialize NVML: Driver/library version mismatch");
+  CHECK(facts->nvidia.smi_message == "Failed to initialize NVML: Driver/library version mismatch");
   CHECK(facts->nvidia.gpus.empty());
   CHECK(parse(probe_text({{"nvidia-smi", "? 124"}}))->nvidia.smi_status == 124);
 }

@@ -4,10 +4,10 @@
 
 namespace {
 
-facts::Pod pod_with(const std::string& space, const std::string& name, const std::string& phase,
+facts::Pod pod_with(const std::string& ns, const std::string& name, const std::string& phase,
                     long long gpus) {
   facts::Pod pod;
-  pod.space = space;
+  pod.ns = ns;
   pod.name = name;
   pod.node = "gpu1";
   pod.phase = phase;

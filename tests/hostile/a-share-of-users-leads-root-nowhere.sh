@@ -19,7 +19,7 @@ calls() { share_step "$1" <<<"storage_each $2"; }
 claim() { # claim ACTION
   status=0
   storage_name=data storage_kind=$kind storage_place=$folder marker=$folder/gpuadm-data \
-    action=$1 space=default name=models mode=0777 owner='' sh "$playbooks/storage-claim.sh" >out 2>err || status=$?
+    action=$1 namespace=default name=models mode=0777 owner='' sh "$playbooks/storage-claim.sh" >out 2>err || status=$?
 }
 lists() {
   status=0

@@ -15,7 +15,7 @@ echo id >"$marker/id"
 echo work >"$marker/claims/default/anna/file"
 purge() {
   status=0
-  action=purge storage_name=data storage_kind=path storage_place=$place marker=$marker space=default name=anna \
+  action=purge storage_name=data storage_kind=path storage_place=$place marker=$marker namespace=default name=anna \
     sh books/storage-claim.sh >out 2>err || status=$?
 }
 kept() { # kept TEXT

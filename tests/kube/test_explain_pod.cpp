@@ -36,7 +36,7 @@ kube::PodExplanation explained(const std::string& name, const std::string& asked
 
 Tree expected_of(const std::string& asked, const kube::PodExplanation& explanation) {
   const kube::PodLink* first = explanation.first();
-  Tree tree = Tree::map_of({{"asked", asked}, {"says", explanation.headline()}});
+  Tree tree = Tree::map_of({{"asked", asked}, {"message", explanation.headline()}});
   if (!first) return tree;
   tree.set("link", first->link);
   tree.set("reason", first->reason);
@@ -93,7 +93,7 @@ TEST_CASE("explain pod: the text begins with the reason, and ends with the last 
 TEST_CASE("explain pod: a name that does not exist is answered with the nearest") {
   kube::PodView view = view_of("gpus-in-use");
   view.targets.clear();
-  view.space.clear();
+  view.ns.clear();
   const auto message = [&](const char* name) {
     const auto result = kube::explain(view, *kube::parse_pod_name(name));
     REQUIRE(!result.has_value());
@@ -110,7 +110,7 @@ TEST_CASE("explain pod: a name that does not exist is answered with the nearest"
 
 TEST_CASE("explain pod: a name in several namespaces is not guessed") {
   kube::PodView view = view_of("running");
-  view.space.clear();
+  view.ns.clear();
   view.targets = {{"pod", "Pod", "a", "x"}, {"pod", "Pod", "b", "x"}};
   const auto result = kube::explain(view, {"", "x"});
   REQUIRE(!result.has_value());
@@ -122,8 +122,8 @@ TEST_CASE("explain pod: names are validated before they are sent") {
     CAPTURE(name);
     CHECK(!kube::parse_pod_name(name));
   }
-  CHECK(kube::parse_pod_name("team/trainer-0")->space == "team");
-  CHECK(kube::parse_pod_name("trainer.x")->space.empty());
+  CHECK(kube::parse_pod_name("team/trainer-0")->ns == "team");
+  CHECK(kube::parse_pod_name("trainer.x")->ns.empty());
 }
 
 TEST_CASE("explain pod: an Xid of the hardware while the container ran replaces a CUDA error") {

@@ -100,7 +100,7 @@ TEST_CASE("regions: every preset is one that a cluster file could have, and what
     spec::Cluster cluster = *spec::single("");
     cluster.region = name;
     cluster.mirrors.registries["docker.io"] = "https://mine.lab";
-    REQUIRE(spec::lay_region(*regions, cluster));
+    REQUIRE(spec::apply_region(*regions, cluster));
     CHECK(cluster.mirrors.registries.at("docker.io") == "https://mine.lab");
     CHECK(cluster.mirrors.registries.size() > 1);
     const auto again = spec::parse(base::yaml::write(spec::to_tree(cluster)), "cluster.yaml");
@@ -110,7 +110,7 @@ TEST_CASE("regions: every preset is one that a cluster file could have, and what
   }
   spec::Cluster cluster = *spec::single("");
   cluster.region = "cm";
-  const auto wrong = spec::lay_region(*regions, cluster);
+  const auto wrong = spec::apply_region(*regions, cluster);
   REQUIRE(!wrong);
   CHECK(wrong.error().what == "unknown region: 'cm' (did you mean 'cn'?)");
 }

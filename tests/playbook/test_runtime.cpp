@@ -161,14 +161,14 @@ TEST_CASE("containerd: a configuration that cannot be read is refused with its p
 TEST_CASE(
     "containerd: a configuration of a version that this containerd does not read is refused with its place") {
   Sample sample;
-  const auto refuses = [&](const char* engine, const std::string& text, const std::string& says) {
+  const auto refuses = [&](const char* engine, const std::string& text, const std::string& message) {
     CAPTURE(engine);
     CAPTURE(text);
     sample.facts.runtime.containerd->version = engine;
     sample.facts.runtime.containerd->config = text;
     const auto all = playbook::compose("containerd-config", sample.context());
     REQUIRE(!all);
-    CHECK(all.error().what.find(says) != std::string::npos);
+    CHECK(all.error().what.find(message) != std::string::npos);
   };
   refuses("1.6.32", "version = 3\n",
           "/etc/containerd/config.toml:1:11: version = 3, but containerd 1.6.32 reads");

@@ -10,11 +10,11 @@ namespace {
 using report::Finding;
 using report::Verdict;
 
-Finding finding(std::string host, std::string id, std::string says, std::string evidence = {}) {
+Finding finding(std::string host, std::string id, std::string message, std::string evidence = {}) {
   Finding made;
   made.host = std::move(host);
   made.id = std::move(id);
-  made.says = std::move(says);
+  made.message = std::move(message);
   made.evidence = std::move(evidence);
   return made;
 }
@@ -23,7 +23,7 @@ std::string turns(const std::vector<Finding>& before, const std::vector<Finding>
   std::string text;
   for (const report::Change& change : report::changes(before, now, base::Time()))
     text += std::string(report::name_of(change.turn)) + " " + change.finding.host + " " +
-            change.finding.says + "\n";
+            change.finding.message + "\n";
   return text;
 }
 
@@ -34,7 +34,7 @@ TEST_CASE("changes: only new, resolved and changed findings are reported") {
                                        finding("b", "x", "one")};
   auto now = before;
   CHECK(turns(before, now).empty());
-  now[1].says = "two more";
+  now[1].message = "two more";
   now.erase(now.begin());
   now.push_back(finding("", "z", "whole"));
   CHECK(turns(before, now) == "changed a two more\nnew  whole\ngone a one\n");

@@ -16,50 +16,51 @@ std::vector<Finding> of_four_hosts() {
       {.id = "net.route.mtu",
        .severity = Severity::note,
        .host = "cp1",
-       .says = "MTU is 1450",
+       .message = "MTU is 1450",
        .evidence = "eth0"},
       {.id = "host.disk.swap-on",
        .severity = Severity::warning,
        .host = "cp1",
-       .says = "Swap is on",
+       .message = "Swap is on",
        .evidence = "/swapfile file 2097148\n/dev/sda2 partition 1048572",
        .remedy = "os.swap.keep"},
       {.id = "rt.containerd.cri",
        .severity = Severity::blocker,
        .host = "cp1",
-       .says = "containerd's CRI is off",
+       .message = "containerd's CRI is off",
        .evidence = "disabled_plugins = [\"cri\"]",
        .remedy = "remove cri from disabled_plugins"},
       {.id = "kubelet.runtime",
        .severity = Severity::blocker,
        .host = "cp1",
-       .says = "The kubelet has no runtime",
+       .message = "The kubelet has no runtime",
        .caused_by = "rt.containerd.cri"},
       {.id = "kubelet.ready",
        .severity = Severity::blocker,
        .host = "cp1",
-       .says = "The node is not ready",
+       .message = "The node is not ready",
        .caused_by = "kubelet.runtime"},
       {.id = "gpu.driver.smi-runs",
        .severity = Severity::blocker,
        .verdict = Verdict::unknown,
        .host = "cp1",
-       .says = "nvidia-smi: permission denied"},
+       .message = "nvidia-smi: permission denied"},
       {.id = "host.cpu.count",
        .severity = Severity::blocker,
        .verdict = Verdict::pass,
        .host = "cp1",
-       .says = "8 CPUs"},
+       .message = "8 CPUs"},
       {.id = "host.identity.unique-mac",
        .severity = Severity::blocker,
-       .says = "gpu1 and gpu2 share a MAC",
+       .message = "gpu1 and gpu2 share a MAC",
        .evidence = "02:00:00:00:00:01",
        .remedy = "give each machine its own"},
   };
   for (const char* host : {"gpu1", "gpu2", "gpu3"}) {
-    findings.push_back({.id = "host.cpu.count", .verdict = Verdict::pass, .host = host, .says = "64 CPUs"});
     findings.push_back(
-        {.id = "gpu.mig", .verdict = Verdict::skip, .host = host, .says = "no GPU can do MIG"});
+        {.id = "host.cpu.count", .verdict = Verdict::pass, .host = host, .message = "64 CPUs"});
+    findings.push_back(
+        {.id = "gpu.mig", .verdict = Verdict::skip, .host = host, .message = "no GPU can do MIG"});
   }
   return findings;
 }
@@ -80,7 +81,7 @@ TEST_CASE("a report begins with the first broken link over all hosts") {
   CHECK(first_broken(findings)->first == &findings[2]);
   for (const char* host : {"gpu1", "gpu2"})
     findings.push_back(
-        {.id = "rt.containerd.cri", .severity = Severity::blocker, .host = host, .says = "off"});
+        {.id = "rt.containerd.cri", .severity = Severity::blocker, .host = host, .message = "off"});
   CHECK(headline(findings, {}) ==
         "First broken link: containerd's CRI is off (rt.containerd.cri) on cp1 and 2 more hosts; 2 findings "
         "follow from it; 1 check is unknown");
@@ -90,19 +91,19 @@ TEST_CASE("a report begins with the first broken link over all hosts") {
 TEST_CASE(
     "a severe consequence puts its cause before warnings, and a blocker that nothing explains before both") {
   std::vector<Finding> findings = {
-      {.id = "a", .severity = Severity::warning, .host = "h", .says = "alone"},
-      {.id = "b", .severity = Severity::warning, .host = "h", .says = "cause"},
-      {.id = "c", .severity = Severity::blocker, .host = "h", .says = "consequence", .caused_by = "b"}};
+      {.id = "a", .severity = Severity::warning, .host = "h", .message = "alone"},
+      {.id = "b", .severity = Severity::warning, .host = "h", .message = "cause"},
+      {.id = "c", .severity = Severity::blocker, .host = "h", .message = "consequence", .caused_by = "b"}};
   CHECK(headline(findings, {}) == "First broken link: cause (b); 1 finding follows from it");
-  findings.push_back({.id = "d", .severity = Severity::blocker, .host = "h", .says = "itself"});
+  findings.push_back({.id = "d", .severity = Severity::blocker, .host = "h", .message = "itself"});
   CHECK(headline(findings, {}) == "First broken link: itself (d)");
 }
 
 TEST_CASE("where nothing is broken the report says so") {
   CHECK(report::headline({}, {}) == "Nothing was checked");
-  std::vector<Finding> findings = {{.id = "a", .severity = Severity::note, .host = "h", .says = "x"}};
+  std::vector<Finding> findings = {{.id = "a", .severity = Severity::note, .host = "h", .message = "x"}};
   CHECK(headline(findings, {}) == "Nothing is broken");
-  findings.push_back({.id = "b", .verdict = Verdict::unknown, .host = "h", .says = "not read"});
+  findings.push_back({.id = "b", .verdict = Verdict::unknown, .host = "h", .message = "not read"});
   CHECK(headline(findings, {}) == "No problem was found; 1 check is unknown");
   CHECK_FALSE(first_broken(findings));
 }
@@ -131,22 +132,22 @@ TEST_CASE("findings written in pieces are the same document, a finding a line") 
 }
 
 TEST_CASE("findings of the whole cluster are summed up as such") {
-  const std::vector<Finding> whole = {{.id = "gk.x", .verdict = Verdict::pass, .says = "fine"}};
+  const std::vector<Finding> whole = {{.id = "gk.x", .verdict = Verdict::pass, .message = "fine"}};
   CHECK(to_text(whole, {}).ends_with("the whole cluster: 1 passed\n"));
   CHECK(report::to_text(std::vector<Finding>{}, {}) == "Nothing was checked\n\n0 hosts: nothing checked\n");
 }
 
 TEST_CASE("findings that cause each other are shown anyway") {
-  const std::vector<Finding> circle = {{.id = "a", .host = "h", .says = "first", .caused_by = "b"},
-                                       {.id = "b", .host = "h", .says = "second", .caused_by = "c"},
-                                       {.id = "c", .host = "h", .says = "third", .caused_by = "a"}};
+  const std::vector<Finding> circle = {{.id = "a", .host = "h", .message = "first", .caused_by = "b"},
+                                       {.id = "b", .host = "h", .message = "second", .caused_by = "c"},
+                                       {.id = "c", .host = "h", .message = "third", .caused_by = "a"}};
   const std::string text = to_text(circle, {});
-  for (const char* says : {"first", "second", "third"}) CHECK(text.find(says) != std::string::npos);
+  for (const char* message : {"first", "second", "third"}) CHECK(text.find(message) != std::string::npos);
 }
 
 TEST_CASE("evidence from a host cannot reach the terminal as an escape sequence") {
   const std::vector<Finding> hostile = {
-      {.id = "x", .host = "h\x1b]0;owned\x07", .says = "\x1b[2J", .evidence = "\xff\x1b"}};
+      {.id = "x", .host = "h\x1b]0;owned\x07", .message = "\x1b[2J", .evidence = "\xff\x1b"}};
   const std::string text = to_text(hostile, {});
   CHECK(text.find('\x1b') == std::string::npos);
   CHECK(text.find("\\x1b[2J") != std::string::npos);
@@ -174,7 +175,7 @@ TEST_CASE("findings as JUnit, as a page and for Prometheus") {
 TEST_CASE("what a host says cannot leave its place in a page, a suite or a metric") {
   std::vector<Finding> findings(1);
   findings[0].host = "a\"b";
-  findings[0].says = "<script>alert('x')</script>\x1b[31m & \"";
+  findings[0].message = "<script>alert('x')</script>\x1b[31m & \"";
   findings[0].evidence = "]]></failure>\n";
   for (const std::string& text : {report::to_junit(findings), report::to_html(findings, "x", {})}) {
     CHECK(text.find("<script>") == std::string::npos);
@@ -185,15 +186,15 @@ TEST_CASE("what a host says cannot leave its place in a page, a suite or a metri
 }
 
 TEST_CASE("a run that is stopped says by which blockers, that nothing was changed, and what to run next") {
-  const auto blocker = [](const char* host, const char* id, const char* says) {
-    return report::Finding{.id = id, .severity = report::Severity::blocker, .host = host, .says = says};
+  const auto blocker = [](const char* host, const char* id, const char* message) {
+    return report::Finding{.id = id, .severity = report::Severity::blocker, .host = host, .message = message};
   };
   const std::vector<report::Finding> findings = {
       blocker("gpu1", "rt.present", "containerd is not installed"),
       {.id = "host.disk.swap-on",
        .severity = report::Severity::warning,
        .host = "gpu1",
-       .says = "swap is enabled"},
+       .message = "swap is enabled"},
       blocker("gpu2", "rt.present", "containerd is not installed"),
       blocker("gpu2", "kubeadm.ports-free", "port 6443 is in use")};
   CHECK(report::stopped(findings, {}) ==
@@ -210,7 +211,7 @@ TEST_CASE("on a screen warnings are a line each, and blockers are last, the firs
       {.id = "host.time.synced",
        .severity = Severity::warning,
        .host = "gpu1",
-       .says = "the clock is not synchronized, and the certificates of the cluster may be refused",
+       .message = "the clock is not synchronized, and the certificates of the cluster may be refused",
        .evidence = "never shown here"});
   const std::string text = short_details(findings, {.view = report::View::live, .width = 80});
   CHECK(text == expected("short-details.txt", text));
@@ -231,11 +232,11 @@ TEST_CASE("a doctor of many hosts with many warnings fits a screen of 24 rows") 
       findings.push_back({.id = fmt::format("w.{}", i),
                           .severity = Severity::warning,
                           .host = name,
-                          .says = std::string(200, 'w')});
+                          .message = std::string(200, 'w')});
     findings.push_back({.id = "b",
                         .severity = Severity::blocker,
                         .host = name,
-                        .says = "it is broken",
+                        .message = "it is broken",
                         .evidence = "1\n2\n3\n4\n5\n6",
                         .remedy = "fix it"});
   }
@@ -248,7 +249,7 @@ TEST_CASE("a doctor of many hosts with many warnings fits a screen of 24 rows") 
 
 TEST_CASE("a warning is not called a broken link") {
   const std::vector<Finding> findings = {
-      {.id = "net.x", .severity = Severity::warning, .host = "h", .says = "no name server is set"},
-      {.id = "y", .verdict = Verdict::unknown, .host = "h", .says = "not read"}};
+      {.id = "net.x", .severity = Severity::warning, .host = "h", .message = "no name server is set"},
+      {.id = "y", .verdict = Verdict::unknown, .host = "h", .message = "not read"}};
   CHECK(headline(findings, {}) == "Warning: no name server is set (net.x); 1 check is unknown");
 }

@@ -246,7 +246,7 @@ TEST_CASE("run: a living owner's lock is respected, a dead one's is taken over")
     CHECK(locked.error().fault == base::Fault::blocked);
     CHECK(locked.error().what.find("LAB\\ann lee@desk") != std::string::npos);
   }
-  const std::string space = world.who.started.substr(world.who.started.find('/'));
+  const std::string ns = world.who.started.substr(world.who.started.find('/'));
   SUBCASE("in another container of this machine, heard of just now") {
     owned_by(world.who.client, 4'000'000, "1/pid:[1]");
     CHECK(!run::lock({"box"}, world.fleet, world.seen, world.scripts, world.who));
@@ -261,11 +261,11 @@ TEST_CASE("run: a living owner's lock is respected, a dead one's is taken over")
     CHECK(run::lock({"box"}, world.fleet, world.seen, world.scripts, world.who));
   }
   SUBCASE("dead on this machine") {
-    owned_by(world.who.client, 4'190'000, "1" + space);
+    owned_by(world.who.client, 4'190'000, "1" + ns);
     CHECK(run::lock({"box"}, world.fleet, world.seen, world.scripts, world.who));
   }
   SUBCASE("dead on this machine: a process id used again is another process") {
-    owned_by(world.who.client, world.who.pid, "1" + space);
+    owned_by(world.who.client, world.who.pid, "1" + ns);
     CHECK(run::lock({"box"}, world.fleet, world.seen, world.scripts, world.who));
     CHECK(base::read_file(world.home() / "lock/owner")->starts_with(world.who.run));
   }

@@ -30,7 +30,7 @@ struct RebootingWorld : World {
   run::Outcome execute(run::Reboots reboots) {
     return run::execute(plan, fleet, seen, run::Mode::apply, who, {}, reboots);
   }
-  [[nodiscard]] bool says(report::Did did, const std::string& text) const {
+  [[nodiscard]] bool message(report::Did did, const std::string& text) const {
     return std::ranges::any_of(seen.events(), [&](const report::Event& event) {
       return event.did == did && (event.detail + event.hint).find(text) != std::string::npos;
     });
@@ -65,8 +65,8 @@ TEST_CASE("run: a host that must be rebooted is, and the steps behind that follo
   CHECK(outcome.changed == 1);
   CHECK(outcome.satisfied == 1);
   CHECK(*base::read_file(world.place / "next") == "new\n");
-  CHECK(world.says(report::Did::note, "rebooting the host: it is read at boot"));
-  CHECK(world.says(report::Did::waiting, "at most 1200s"));
+  CHECK(world.message(report::Did::note, "rebooting the host: it is read at boot"));
+  CHECK(world.message(report::Did::waiting, "at most 1200s"));
   CHECK(!std::filesystem::exists(world.home() / "lock/reboot"));
   world.unlock();
   CHECK(!std::filesystem::exists(world.home() / "lock"));
@@ -78,7 +78,7 @@ TEST_CASE("run: where no host may be rebooted the step fails, and says what to t
   world.add_argument();
   world.lock();
   CHECK(world.execute(run::Reboots::left).failed.contains("box"));
-  CHECK(world.says(report::Did::failed, "systemctl reboot on box"));
+  CHECK(world.message(report::Did::failed, "systemctl reboot on box"));
   CHECK(*base::read_file(world.place / "boot") == "old\n");
   world.unlock();
 }
@@ -97,7 +97,7 @@ TEST_CASE("run: the machine that gpuadm runs on is not rebooted under it") {
   world.add_argument();
   world.lock();
   CHECK(world.execute(run::Reboots::done).failed.contains("box"));
-  CHECK(world.says(report::Did::failed, "gpuadm runs on it"));
+  CHECK(world.message(report::Did::failed, "gpuadm runs on it"));
   CHECK(*base::read_file(world.place / "boot") == "old\n");
   world.unlock();
 }
@@ -121,8 +121,8 @@ TEST_CASE(
     const bool continues = std::string_view(can) == "return 0";
     CHECK(outcome.own_host.empty() != continues);
     CHECK(std::filesystem::exists(world.place / "put") == continues);
-    CHECK(world.says(report::Did::failed,
-                     continues ? "gpuadm continues at the next boot" : "then the same command again"));
+    CHECK(world.message(report::Did::failed,
+                        continues ? "gpuadm continues at the next boot" : "then the same command again"));
   }
 }
 
@@ -142,7 +142,7 @@ TEST_CASE("run: what was to continue at the next boot does not after another run
   CHECK(!std::filesystem::exists(world.home() / "resume"));
   CHECK(!std::filesystem::exists(unit));
   CHECK(*base::read_file(world.place / "calls") == "disable --quiet gpuadm-resume.service\ndaemon-reload\n");
-  CHECK(world.says(report::Did::note, "does not continue: run its command again"));
+  CHECK(world.message(report::Did::note, "does not continue: run its command again"));
   CHECK(world.journal().find("resume") == std::string::npos);
   world.unlock();
 }

@@ -1,5 +1,5 @@
 #include "gpuadm/base/yaml.hpp"
-#include "gpuadm/session/admin_conf.hpp"
+#include "gpuadm/session/cluster.hpp"
 
 #include <doctest/doctest.h>
 

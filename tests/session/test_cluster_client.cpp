@@ -1,4 +1,4 @@
-#include "gpuadm/session/cluster_client.hpp"
+#include "gpuadm/session/cluster.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "gpuadm/session/control_planes.hpp"
+#include "gpuadm/session/run_playbook.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,6 @@
 #include "gpuadm/base/yaml.hpp"
 #include "gpuadm/playbook/playbook.hpp"
-#include "gpuadm/session/decide.hpp"
+#include "gpuadm/session/run_playbook.hpp"
 
 #include "playbook/sample.hpp"
 

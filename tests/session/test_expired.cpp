@@ -1,4 +1,4 @@
-#include "gpuadm/session/expired.hpp"
+#include "gpuadm/session/census.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "session/gpu_pods.hpp"
+#include "session/read/gpu_pods.hpp"
 
 #include <doctest/doctest.h>
 

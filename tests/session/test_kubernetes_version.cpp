@@ -1,4 +1,4 @@
-#include "gpuadm/session/kubernetes_version.hpp"
+#include "gpuadm/session/run_playbook.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>

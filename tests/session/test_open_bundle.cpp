@@ -1,4 +1,4 @@
-#include "gpuadm/session/open_bundle.hpp"
+#include "gpuadm/session/run_playbook.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,6 @@
 #include "gpuadm/base/yaml.hpp"
 
-#include "session/pod_test_manifests.hpp"
+#include "session/run/pod_test_manifests.hpp"
 
 #include <doctest/doctest.h>
 

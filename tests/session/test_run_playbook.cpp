@@ -39,7 +39,7 @@ struct ThreeHosts {
   std::filesystem::path place = folder.path;
   assets::Store store = *assets::Store::open({});
   transport::SessionPtr connections = transport::make_session({}, {});
-  session::Session session{*session::RunFolder::make("three-hosts"), {}, {}};
+  session::RunContext session{*session::RunFolder::make("three-hosts"), {}, {}};
   report::Collector seen;
   session::Io io;
   session::Execution execution{store, {}, {"one", "three", "two"}};

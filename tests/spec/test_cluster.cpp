@@ -121,7 +121,7 @@ TEST_CASE("keys are unique, and each says what it is and what holds without it")
     CAPTURE(key.path);
     CHECK(paths.insert(key.path).second);
     CHECK_FALSE(key.type.empty());
-    CHECK(key.says.ends_with("."));
+    CHECK(key.message.ends_with("."));
   }
   const auto fallback = [](std::string_view path) {
     return std::ranges::find(keys(), path, &Key::path)->fallback;

@@ -15,8 +15,8 @@ std::string cell(const std::string& text) {
 
 TEST_CASE("docs/reference/cluster-file.md ends with the table of every key") {
   std::string table = "|---|---|---|---|\n";
-  for (const auto& [path, type, fallback, says] : spec::keys())
-    table += fmt::format("| `{}` | {} | {} | {} |\n", path, cell(type), cell(fallback), cell(says));
+  for (const auto& [path, type, fallback, message] : spec::keys())
+    table += fmt::format("| `{}` | {} | {} | {} |\n", path, cell(type), cell(fallback), cell(message));
   const auto page = base::read_file(GPUADM_SOURCE_DIR "/docs/reference/cluster-file.md");
   REQUIRE(page);
   CHECK_MESSAGE(page->ends_with(table), "the table should be:\n" << table);

@@ -190,18 +190,18 @@ TEST_CASE("fleet: commands that keep a host's lock run although the window is fu
   auto session = transport::make_session({}, {});
   transport::Fleet fleet(1, nullptr);
   add_local(fleet, *session, 2);
-  const auto says = [&](const char* word) {
+  const auto message = [&](const char* word) {
     return fmt::format("echo {} >>{}/said", word, place.path.string());
   };
   fleet.every(1s, [&] {
     for (const char* host : {"h00", "h01", "gone"}) {
-      transport::Command renewal = reads(says(host));
+      transport::Command renewal = reads(message(host));
       renewal.purpose = transport::Purpose::keep_alive;
       fleet.submit(host, std::move(renewal));
     }
   });
-  fleet.submit("h00", reads("sleep 1.5; " + says("first")));
-  fleet.submit("h01", reads(says("second")));
+  fleet.submit("h00", reads("sleep 1.5; " + message("first")));
+  fleet.submit("h01", reads(message("second")));
   std::vector<std::string> ended;
   while (auto completion = fleet.next()) {
     CHECK(completion->result);

@@ -51,12 +51,12 @@ Outcome by_ssh(const Lab& lab, const std::string& host) {
       answer_of({"ssh", "-oBatchMode=yes", "-oConnectTimeout=10", "-oUpdateHostKeys=no",
                  strict ? "-oStrictHostKeyChecking=yes" : "-oStrictHostKeyChecking=accept-new", host,
                  "echo user=$(id -un)"});
-  const auto says = [&](const char* words) { return real.text.find(words) != std::string::npos; };
+  const auto message = [&](const char* words) { return real.text.find(words) != std::string::npos; };
   const std::size_t user = real.text.find("user=");
   return {user != std::string::npos ? real.text.substr(user + 5, real.text.find('\n', user) - user - 5)
-          : says("Host key verification failed") ? "refused"
-          : says("Permission denied")            ? "denied"
-                                                 : "failed",
+          : message("Host key verification failed") ? "refused"
+          : message("Permission denied")            ? "denied"
+                                                    : "failed",
           lab.changed(), real.text};
 }
 

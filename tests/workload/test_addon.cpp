@@ -82,7 +82,7 @@ TEST_CASE("the catalogue: names, at most three settings, a proof, and a manifest
     CAPTURE(one.name);
     CHECK(names.insert(one.name).second);
     CHECK(one.settings.size() <= 3);
-    CHECK_FALSE(one.says.empty());
+    CHECK_FALSE(one.message.empty());
     if (!one.by_hand.empty()) continue;
     CHECK_FALSE(one.proof.empty());
     CHECK(assets::Store::shipped(one.manifest));
@@ -123,7 +123,7 @@ TEST_CASE("every manifest: a namespace first, labels on all objects, and each ob
     CAPTURE(one.name);
     const auto objects = objects_of(one);
     CHECK(text_at(objects.front(), {"kind"}) == "Namespace");
-    CHECK(text_at(objects.front(), {"metadata", "name"}) == one.space);
+    CHECK(text_at(objects.front(), {"metadata", "name"}) == one.ns);
     std::set<workload::ObjectName> names;
     for (const Tree& object : objects) {
       const auto name = workload::name_of(object);
@@ -230,17 +230,17 @@ TEST_CASE("an add-on can have objects of the groups, kinds and namespaces of its
     REQUIRE(own);
     CHECK(*own == workload::names_of(objects_of(one)));
     for (const workload::ObjectName& name : *own) CHECK(workload::is_possible(name, one, *own));
-    const std::string space(one.space);
+    const std::string ns(one.ns);
     for (const workload::ObjectName& name : {workload::ObjectName{"v1", "Namespace", "", "kube-system"},
                                              {"v1", "Node", "", "gpu1"},
                                              {"v1", "PersistentVolume", "", "gpuadm-data.default.models"},
                                              {"v1", "Service", "default", "web"},
-                                             {"v1", "Service", space, "../../nodes/gpu1"},
-                                             {"v1", "Service", space, "a\nb"},
-                                             {"v1", "Service", space, ""},
-                                             {"example.com/v1", "Service", space, "web"},
+                                             {"v1", "Service", ns, "../../nodes/gpu1"},
+                                             {"v1", "Service", ns, "a\nb"},
+                                             {"v1", "Service", ns, ""},
+                                             {"example.com/v1", "Service", ns, "web"},
                                              {"v1", "ClusterRoleBinding", "", "cluster-admin"},
-                                             {"apps/v1", "StatefulSet", space, "db"}}) {
+                                             {"apps/v1", "StatefulSet", ns, "db"}}) {
       CAPTURE(workload::describe(name));
       CHECK_FALSE(workload::is_possible(name, one, *own));
     }

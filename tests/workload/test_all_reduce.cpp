@@ -55,7 +55,7 @@ std::string verdict_of(const fs::path& folder) {
             .timed_out = timed_out ? static_cast<int>(timed_out->as_int().value_or(0)) : 0,
             .speed = speed})) {
     shown += fmt::format("{} {} {}: {}\n", finding.id, report::name_of(finding.verdict),
-                         report::name_of(finding.severity), finding.says);
+                         report::name_of(finding.severity), finding.message);
     if (!finding.evidence.empty()) shown += "  seen: " + finding.evidence + "\n";
     if (!finding.remedy.empty()) shown += "  fix: " + finding.remedy + "\n";
   }

@@ -20,7 +20,7 @@ facts::Node node(const std::string& name, std::map<std::string, std::string> gpu
 facts::Pod pod(const std::string& name, const std::string& on, long long gpus,
                const std::string& phase = "Running") {
   facts::Pod made;
-  made.space = "default";
+  made.ns = "default";
   made.name = name;
   made.node = on;
   made.phase = phase;

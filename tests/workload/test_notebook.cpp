@@ -40,7 +40,7 @@ workload::NotebookRequest request_of(const Tree& tree) {
     if (const Tree* found = tree.find(name)) value = found->text();
   };
   set("name", request.name);
-  set("space", request.space);
+  set("namespace", request.ns);
   set("gpus", request.gpus);
   set("image", request.image);
   set("storage", request.storage);
@@ -107,7 +107,7 @@ workload::Result<std::string> made_from(const Tree& given) {
   notebook.image = TRY(workload::image_of(catalog(), notebook.image, notebook.gpus, cuda));
   if (notebook.shm.empty()) notebook.shm = workload::shm_of(notebook, facts ? &*facts : nullptr, supply);
   notebook.instance = "0123456789";
-  const auto parts = workload::parts_of(supply, notebook.gpus, notebook.name, notebook.space, {});
+  const auto parts = workload::parts_of(supply, notebook.gpus, notebook.name, notebook.ns, {});
   std::string text;
   for (const Tree& object : workload::objects_of(notebook, parts, base::Secret("TOKEN")))
     text += "---\n" + base::yaml::write(object);

@@ -4,10 +4,10 @@
 
 namespace {
 
-facts::Pod pod_of(const std::string& space, const std::string& name, const std::string& phase,
+facts::Pod pod_of(const std::string& ns, const std::string& name, const std::string& phase,
                   std::map<std::string, long long> gpus) {
   facts::Pod pod;
-  pod.space = space;
+  pod.ns = ns;
   pod.name = name;
   pod.phase = phase;
   pod.gpus = std::move(gpus);
@@ -34,7 +34,7 @@ TEST_CASE("pods with GPUs that are not of a workload are rows of their own") {
   const auto rows = workload::other_gpu_rows(cluster, std::vector{notebook});
   REQUIRE(rows.size() == 2);
   CHECK(rows[0].kind == "pod");
-  CHECK(rows[0].space + "/" + rows[0].name == "team/mine");
+  CHECK(rows[0].ns + "/" + rows[0].name == "team/mine");
   CHECK(rows[0].gpus == "2");
   CHECK(rows[0].node == "gpu1");
   CHECK(rows[0].state == "running");

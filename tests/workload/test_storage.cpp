@@ -108,7 +108,7 @@ TEST_CASE("the node of a host is found by name or address, and nodes without a h
 TEST_CASE("the claim of a workload has the workload's labels, and the storage's") {
   workload::TrainJob job;
   job.name = "mnist";
-  job.space = "team";
+  job.ns = "team";
   const auto made =
       workload::objects_of(storage(spec::StorageKind::nfs), workload::claim_of_job(job, "5Gi"), {});
   CHECK(text_at(made[0], {"metadata", "name"}) == "gpuadm-data.team.mnist");
@@ -152,19 +152,19 @@ TEST_CASE("a name after --storage is a claim, or with a size a storage or a Stor
   CHECK(kind("data", VolumeSize::given).value() == VolumeKind::storage);
   CHECK(kind("local-path", VolumeSize::given).value() == VolumeKind::storage_class);
   CHECK(kind("models", VolumeSize::given).value() == VolumeKind::claim);
-  const auto says = [&](const char* name, VolumeSize size, const char* words) {
+  const auto message = [&](const char* name, VolumeSize size, const char* words) {
     const auto found = kind(name, size);
     REQUIRE_FALSE(found);
     CHECK(found.error().fault == base::Fault::blocked);
     CHECK_MESSAGE((found.error().what + found.error().hint).find(words) != std::string::npos,
                   found.error().what);
   };
-  says("local-path", VolumeSize::missing, "--size 10Gi");
-  says("both", VolumeSize::missing, "both is a storage, and the size");
-  says("both", VolumeSize::given, "both is a storage and also a StorageClass");
+  message("local-path", VolumeSize::missing, "--size 10Gi");
+  message("both", VolumeSize::missing, "both is a storage, and the size");
+  message("both", VolumeSize::given, "both is a storage and also a StorageClass");
   for (const VolumeSize size : {VolumeSize::missing, VolumeSize::given})
-    says("nothing", size,
-         "nothing is neither a PersistentVolumeClaim nor a storage nor a StorageClass (claims in team: "
-         "models, data; "
-         "storages: data, both; StorageClasses: local-path, both)");
+    message("nothing", size,
+            "nothing is neither a PersistentVolumeClaim nor a storage nor a StorageClass (claims in team: "
+            "models, data; "
+            "storages: data, both; StorageClasses: local-path, both)");
 }

@@ -277,7 +277,7 @@ TEST_CASE("each check of a training job finds its fault") {
     return ids;
   };
   CHECK(open() == "train.rdma ");
-  in.existing = std::vector<TrainState>{{.name = "mnist", .space = "default"}};
+  in.existing = std::vector<TrainState>{{.name = "mnist", .ns = "default"}};
   CHECK(open() == "train.name train.rdma ");
   in.existing = std::nullopt;
   CHECK(open() == "train.name train.rdma ");

@@ -69,7 +69,7 @@ std::string findings_of(const fs::path& folder) {
   for (const report::Finding& finding : workload::examine_images(
            {.job = job, .nodes = usable, .read = read, .images = images, .cuda = cuda})) {
     shown += fmt::format("{} {} {} {}: {}\n", finding.host, finding.id, report::name_of(finding.verdict),
-                         report::name_of(finding.severity), finding.says);
+                         report::name_of(finding.severity), finding.message);
     if (!finding.evidence.empty()) shown += "  seen: " + finding.evidence + "\n";
     if (!finding.remedy.empty()) shown += "  fix: " + finding.remedy + "\n";
   }

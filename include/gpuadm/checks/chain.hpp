@@ -125,7 +125,7 @@ struct PodTest {
                                                const facts::Space& seen, const Floors& floors);
 
 /// A finding of a broken link. `cause`: the id of the check that explains it, if any.
-[[nodiscard]] report::Finding broken(Link link, const GpuNode& node, const std::string& says,
+[[nodiscard]] report::Finding broken(Link link, const GpuNode& node, const std::string& message,
                                      const std::string& evidence, const std::string& remedy,
                                      const std::string& cause = {});
 /// A finding of a link that could not be tested, with the reason.

@@ -30,7 +30,7 @@ struct Found {
 /// ("network.plugin", "hosts[1]"), or empty for the whole file.
 struct Adopted {
   struct Note {
-    std::string path, says;
+    std::string path, message;
   };
   spec::Cluster cluster;
   std::vector<Note> notes;

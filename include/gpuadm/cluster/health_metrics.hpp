@@ -14,7 +14,7 @@ namespace cluster {
 /// A container that uses a GPU.
 struct GpuUser {
   std::string uuid;  ///< of the GPU
-  std::string space, pod, container;
+  std::string ns, pod, container;
   std::optional<std::uint64_t> used_mib;  ///< nothing: the driver does not report it; the metric is NaN
 };
 

@@ -79,7 +79,7 @@ struct HealthOnHost {
   std::string host, node;  ///< node: of its last run; without one the host's name
   std::string timer;       ///< active, inactive, failed
   std::string service;     ///< result of the last run: success, timeout, exit-code, oom-kill
-  std::string says;        ///< its last message
+  std::string message;     ///< its last message
   std::optional<HealthState> state;
   bool reached = true;
 };

@@ -16,7 +16,7 @@ namespace cluster {
 struct Part {
   std::string name;  ///< "kube-scheduler"
   Health health = Health::unknown;
-  std::string says;  ///< empty if it is healthy
+  std::string message;  ///< empty if it is healthy
 };
 
 struct NodeStatus {

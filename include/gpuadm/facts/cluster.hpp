@@ -37,7 +37,7 @@ struct Node {
 };
 
 struct Pod {
-  std::string space, name, owner, node, phase;  ///< owner: kind of its controller
+  std::string ns, name, owner, node, phase;  ///< owner: kind of its controller
   std::string runtime_class;
   std::map<std::string, long long> gpus;       ///< limits of resources of nvidia.com
   std::vector<std::string> rdma;               ///< resources of rdma/ in its limits
@@ -48,27 +48,27 @@ struct Pod {
   std::string visible_devices;                 ///< NVIDIA_VISIBLE_DEVICES
   std::string reason, waits_for, unscheduled;  ///< of the status, of a waiting container, of PodScheduled
   std::string ready;                           ///< status of the condition Ready: "True"
-  [[nodiscard]] std::string full() const { return space + "/" + name; }
+  [[nodiscard]] std::string full() const { return ns + "/" + name; }
 };
 
 struct DaemonSet {
-  std::string space, name;
+  std::string ns, name;
   int desired = 0, ready = 0;
   std::vector<Toleration> tolerations;
 };
 
 struct Deployment {
-  std::string space, name;
+  std::string ns, name;
   int replicas = 0, available = 0;
 };
 
 struct Event {
-  std::string space, kind, name, reason, message;
+  std::string ns, kind, name, reason, message;
   int count = 1;
 };
 
 struct Quota {
-  std::string space, name;
+  std::string ns, name;
   std::map<std::string, std::string> hard, used;
 };
 
@@ -106,7 +106,7 @@ struct Allocation {
 };
 
 struct ResourceClaim {
-  std::string space, name;
+  std::string ns, name;
   std::vector<Allocation>
       allocations;                ///< except those with administrator access, which do not reserve the device
   std::vector<std::string> pods;  ///< names of the pods that it is reserved for
@@ -119,7 +119,7 @@ struct StorageClass {
 
 /// A PersistentVolumeClaim.
 struct Claim {
-  std::string space, name, phase, storage_class;
+  std::string ns, name, phase, storage_class;
   std::string node;  ///< node selected for the pod that uses it; empty: none yet
   double made = 0;
 };

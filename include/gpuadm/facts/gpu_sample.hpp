@@ -76,7 +76,7 @@ struct CgroupOwner {
 
 /// A pod by its UID. `kind` and `workload` are the labels gpuadm.io/kind and gpuadm.io/name.
 struct PodName {
-  std::string space, name, kind, workload;
+  std::string ns, name, kind, workload;
 };
 /// The output of playbooks/read/gpu-pods.sh.
 struct PodNames {

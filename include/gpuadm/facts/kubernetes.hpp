@@ -22,7 +22,7 @@ struct Certificate {
 struct Component {
   std::string name;  ///< "kube-apiserver", "etcd"
   int status = 0;    ///< 0: it responds
-  std::string says;
+  std::string message;
 };
 
 /// Kubernetes on this host: its programs, files and state.

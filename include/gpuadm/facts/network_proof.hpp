@@ -13,7 +13,7 @@ struct NetworkResult {
   enum class Kind { peer, dns, api } kind = Kind::peer;
   std::string target;  ///< an address, a name, or "ADDRESS port NUMBER"
   bool passed = false;
-  std::string says;          ///< the reason for a failure
+  std::string message;       ///< the reason for a failure
   std::string name, server;  ///< of dns: the name with the address, and the server that answered
 };
 

@@ -105,7 +105,7 @@ struct Toolkit {
   std::optional<base::Tree> config;  ///< /etc/nvidia-container-runtime/config.toml
   std::string config_error;
   std::optional<int> cli_status;  ///< of `nvidia-container-cli info`
-  std::string cli_says;           ///< its error
+  std::string cli_message;        ///< its error
   std::vector<CdiSpec> cdi;
 };
 
@@ -129,7 +129,7 @@ struct Nvidia {
   std::optional<std::vector<std::string>> dev_char;   ///< /dev/char/195:*; nothing: no driver is loaded
   std::optional<std::string> device_label;            ///< SELinux type of /dev/nvidia0
   std::optional<int> smi_status;          ///< exit status; 124/137: timed out; nothing: not installed
-  std::string smi_says;                   ///< first line of its error
+  std::string smi_message;                ///< first line of its error
   std::optional<double> smi_seconds;      ///< duration of nvidia-smi -L
   std::vector<std::string> smi_warnings;  ///< other output of nvidia-smi -L
   FabricManager fabric_manager;

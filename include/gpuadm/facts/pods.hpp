@@ -9,7 +9,7 @@ namespace facts {
 
 /// The newest attempt of a container of a pod, as reported by the container runtime.
 struct PodContainer {
-  std::string space, pod, name;
+  std::string ns, pod, name;
   int attempt = 0;  ///< 0: the container was started once
   /// "running", "exited", "created", "unknown"; "restarting": it is running, and failed repeatedly until less
   /// than a minute ago; the members below are then of the previous attempt
@@ -19,7 +19,7 @@ struct PodContainer {
   std::string message;           ///< of the runtime, if it could not start the container
   std::vector<std::string> log;  ///< the last lines, and earlier errors, of an ended container
   /// "kube-system/etcd-gpu1", in the kubelet's notation.
-  [[nodiscard]] std::string full() const { return space + "/" + pod; }
+  [[nodiscard]] std::string full() const { return ns + "/" + pod; }
 };
 
 /// The kubelet's last error about a pod that it cannot start: "Error syncing pod".

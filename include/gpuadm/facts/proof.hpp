@@ -12,7 +12,7 @@ namespace facts {
 
 struct ProofStep {
   std::string name, result;               ///< "memory"; "pass", "fail", "skip"
-  std::string says;                       ///< of one that failed
+  std::string message;                    ///< of one that failed
   std::map<std::string, double> figures;  ///< "writeGBs"
 };
 
@@ -39,6 +39,6 @@ struct Space {
 };
 
 /// Parses the output of playbooks/cluster.sh about one namespace (docs/reference/cluster.md).
-[[nodiscard]] base::Result<Space> parse_space(std::string_view output);
+[[nodiscard]] base::Result<Space> parse_ns(std::string_view output);
 
 }  // namespace facts

@@ -31,7 +31,7 @@ struct PodLink {
 /// A pod that holds GPUs on a node that the explained pod could use.
 struct GpuHolder {
   std::string holder;  ///< "notebook/anna", or namespace/name of the pod
-  std::string space, pod, node, resource;
+  std::string ns, pod, node, resource;
   long long count = 0;
   std::optional<double> since;  ///< seconds since 1970
 };
@@ -49,10 +49,10 @@ struct OtherPod {
 };
 
 struct PodExplanation {
-  std::string space, name;  ///< as requested, with its namespace
-  std::string kind;         ///< what the name means: "Pod", "notebook", "train", "Job"
-  std::string pod, node;    ///< the explained pod; empty: there is none
-  std::string status;       ///< as in the table of kubectl: "Pending", "CrashLoopBackOff", "Completed"
+  std::string ns, name;   ///< as requested, with its namespace
+  std::string kind;       ///< what the name means: "Pod", "notebook", "train", "Job"
+  std::string pod, node;  ///< the explained pod; empty: there is none
+  std::string status;     ///< as in the table of kubectl: "Pending", "CrashLoopBackOff", "Completed"
   PodVerdict verdict;
   std::vector<PodLink> links;
   std::vector<GpuHolder> holders;
@@ -69,7 +69,7 @@ struct PodExplanation {
 
 /// A requested pod, notebook, training job or controller; an empty namespace: default, otherwise any.
 struct PodName {
-  std::string space, name;
+  std::string ns, name;
 };
 
 /// Parses "[NAMESPACE/]NAME". Fault::usage if a part cannot be a name in Kubernetes.

@@ -61,7 +61,7 @@ struct PodCondition {
 
 struct Pod {
   bool has_spec = false;  ///< its specification was read; otherwise what it lacks is unknown
-  std::string space, name, node, phase, reason, message;
+  std::string ns, name, node, phase, reason, message;
   std::string owner_kind, owner;
   std::map<std::string, std::string> labels, node_selector;
   std::vector<NodeTerm> node_terms;  ///< of the required node affinity: one of them must match
@@ -77,7 +77,7 @@ struct Pod {
   std::string nominated_node;
   std::optional<double> created, started, deleted;  ///< deleted: the time by which it must have ended
   Amounts requests;                                 ///< of the whole pod, as the scheduler counts them
-  [[nodiscard]] std::string full() const { return space + "/" + name; }
+  [[nodiscard]] std::string full() const { return ns + "/" + name; }
 };
 
 /// A pod in the format of `kubectl get -o json`; missing parts are empty.

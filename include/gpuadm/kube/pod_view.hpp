@@ -8,7 +8,7 @@ namespace kube {
 
 /// A pod of any namespace, with what it occupies.
 struct PodUse {
-  std::string space, name, node, phase;
+  std::string ns, name, node, phase;
   std::string kind, workload;  ///< of gpuadm's labels: "notebook", "anna"; empty: none
   std::optional<double> started;
   Amounts requests;
@@ -18,7 +18,7 @@ struct PodUse {
 
 /// What the requested name means.
 struct PodTarget {
-  std::string what, kind, space, name;  ///< what: "pod", "workload", "controller"; kind: "Pod", "Job"
+  std::string what, kind, ns, name;  ///< what: "pod", "workload", "controller"; kind: "Pod", "Job"
 };
 
 struct PodOwner {
@@ -49,8 +49,8 @@ struct PodClaim {
 struct PodView {
   std::optional<std::vector<PodUse>> uses;
   std::vector<PodTarget>
-      targets;        ///< the objects with that name or label; several namespaces: it is ambiguous
-  std::string space;  ///< the namespace of the target; empty: none was selected
+      targets;     ///< the objects with that name or label; several namespaces: it is ambiguous
+  std::string ns;  ///< the namespace of the target; empty: none was selected
   std::optional<std::vector<Pod>> pods;
   std::optional<std::vector<PodOwner>> owners;
   std::optional<std::vector<PodEvent>> events;  ///< of the namespace, the oldest first

@@ -52,7 +52,7 @@ struct File {
 /// Polled until `check` exits 0 or the step's timeout expires.
 struct Wait {
   Script check;
-  std::string says;  ///< what it waits for
+  std::string message;  ///< what it waits for
 };
 
 /// One action for each bundle file of a kind: `check` as in Shell; `apply` gets the file on its stdin. Both

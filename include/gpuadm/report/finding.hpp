@@ -20,8 +20,8 @@ struct Finding {
   base::SharedText id;  ///< of the check, for example "host.disk.swap-on"
   Severity severity = Severity::note;
   Verdict verdict = Verdict::fail;
-  base::SharedText host;                    ///< empty: the whole cluster
-  base::SharedText says, evidence, remedy;  ///< remedy: a step id, or a sentence
+  base::SharedText host;                       ///< empty: the whole cluster
+  base::SharedText message, evidence, remedy;  ///< remedy: a step id, or a sentence
   base::SharedText caused_by;  ///< id of the finding on the same host that explains this one, or empty
   bool fixable = false;        ///< `gpuadm doctor --fix` fixes it
 };

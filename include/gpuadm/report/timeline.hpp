@@ -11,7 +11,7 @@ enum class Condition { good, warning, bad, excluded };
 struct TimelineSpan {
   double from = 0, to = 0;  ///< seconds since 1970
   Condition condition = Condition::good;
-  std::string says;  ///< "GPUHealthy is False: Xid 79 (gpu.health.xid-fatal)"
+  std::string message;  ///< "GPUHealthy is False: Xid 79 (gpu.health.xid-fatal)"
 };
 
 struct TimelineBar {
@@ -21,7 +21,7 @@ struct TimelineBar {
 
 /// A change, for the table below the bars.
 struct TimelineChange {
-  std::string at, says;
+  std::string at, message;
 };
 
 struct TimelineHost {

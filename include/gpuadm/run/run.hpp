@@ -29,7 +29,7 @@ enum class Reboots {
   left   ///< the step fails with the command to type
 };
 /// Time limit for a reboot: servers with many GPUs take up to a quarter of an hour to start.
-inline constexpr std::chrono::seconds reboot_patience{1200};
+inline constexpr std::chrono::seconds reboot_timeout{1200};
 
 /// Identity of a run: written into the hosts' locks and journals.
 struct Identity {

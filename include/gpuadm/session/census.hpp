@@ -1,6 +1,7 @@
 #pragma once
 
 #include "gpuadm/assets/assets.hpp"
+#include "gpuadm/base/error.hpp"
 #include "gpuadm/base/files.hpp"
 #include "gpuadm/facts/facts.hpp"
 #include "gpuadm/session/options.hpp"
@@ -12,6 +13,8 @@
 #include <string>
 
 namespace session {
+
+using base::Result;
 
 /// Whether a fault means that the connection, login or host-key check failed, or that it timed out.
 [[nodiscard]] bool is_unreachable(base::Fault fault);
@@ -61,5 +64,24 @@ enum class Texts { kept, dropped };
 [[nodiscard]] std::string to_json(const facts::Census& census);
 /// The same, a host at a time.
 void write_json(const facts::Census& census, const base::Sink& write);
+
+enum class Shown { printable, raw };
+
+/// Runs one command on every host of the fleet. Text: each host's lines when its command has ended, `host|
+/// text`, with stderr on io.err, and a summary there if something failed; JSON: one object at the end.
+/// Outcome::failed if a status is not 0 or a host is unreachable, ::unreachable if all are.
+[[nodiscard]] Result<Outcome> run_on_all(const transport::Command& command, transport::Fleet& fleet,
+                                         Format format, Shown shown, Io& io);
+
+/// The lines of a text, each with a label; made printable, or unchanged.
+[[nodiscard]] std::string labelled(std::string_view text, std::string_view label, Shown shown);
+
+/// "90s", "10m", "2h", "1d" as seconds. Fault::usage for anything else; `option`: the one with this value,
+/// "--since".
+[[nodiscard]] Result<long long> seconds_in(std::string_view option, const std::string& text);
+
+/// Fault::blocked if a certificate that a node needs has expired by its host's own clock: a control plane's,
+/// or a kubelet's. Otherwise the run would fail at the first access to the API server.
+[[nodiscard]] base::Result<> refuse_expired(const facts::Census& census);
 
 }  // namespace session

@@ -1,15 +1,23 @@
 #pragma once
 
+#include "gpuadm/assets/assets.hpp"
+#include "gpuadm/base/error.hpp"
 #include "gpuadm/base/interrupt.hpp"
+#include "gpuadm/base/shell.hpp"
 #include "gpuadm/report/reporters.hpp"
 #include "gpuadm/session/options.hpp"
 #include "gpuadm/spec/cluster.hpp"
 #include "gpuadm/transport/fleet.hpp"
 #include "gpuadm/transport/tunnel.hpp"
 
+#include <chrono>
 #include <memory>
+#include <string>
+#include <vector>
 
 namespace session {
+
+using base::Result;
 
 /// `read_only`: the transport itself rejects commands that change something.
 enum class Access { read_only, full };
@@ -39,5 +47,45 @@ class Connections {
   report::Write print_;  ///< lines between the results
   transport::SessionPtr session_;
 };
+
+/// A script that reads a host: an asset, and its variables.
+struct Query {
+  std::string label;  ///< what it does, for errors: "read the machine id"
+  std::string asset;  ///< "playbooks/read/machine-id.sh"
+  base::Variables variables = {};
+  std::chrono::seconds timeout{60};
+};
+
+/// The text of a script, after the libraries whose functions it calls: playbooks/frame.sh, kubeconfig.sh,
+/// gpu-users.sh, static-pods.sh, processes.sh, storage.sh and prelude.sh. Fault::bug if there is no such
+/// asset.
+[[nodiscard]] Result<std::string> script_of(const std::string& asset, const assets::Store& assets);
+
+/// The program for it. Fault::bug if there is no such asset.
+[[nodiscard]] Result<transport::Command> command_of(const Query& query, const assets::Store& assets);
+
+/// Runs it on one host. A status other than 0 is an answer. Fault::interrupted after Ctrl-C.
+[[nodiscard]] Result<transport::Exit> ask(const std::string& host, const Query& query,
+                                          transport::Fleet& fleet, const assets::Store& assets);
+
+/// The same for a program from another source. After Ctrl-C, the answer of a cleanup command is still
+/// returned.
+[[nodiscard]] Result<transport::Exit> ask(const std::string& host, transport::Command command,
+                                          transport::Fleet& fleet);
+
+/// Applies the presets of the cluster's region, and reads the login for its proxy from the operator's file.
+/// Fault::spec or usage if one is invalid. Idempotent.
+[[nodiscard]] base::Result<> resolve_environment(spec::Cluster& cluster, const assets::Store& assets);
+
+/// Reads the key files of CephFS storages, which must be the operator's alone. Keys that are already set are
+/// kept. Fault::usage with the key of the cluster file.
+[[nodiscard]] base::Result<> read_storage_keys(spec::Cluster& cluster);
+
+/// The arguments that a suggested command needs to select the same hosts, each preceded by a space and quoted
+/// if necessary: " gpu1 -f cluster.yaml --user ubuntu". Empty: this machine.
+[[nodiscard]] std::string typed(const Hosts& hosts, const Connection& connection);
+
+/// " -f cluster.yaml" if the command line has a cluster file; otherwise empty.
+[[nodiscard]] std::string file_option(const std::vector<std::string>& command);
 
 }  // namespace session

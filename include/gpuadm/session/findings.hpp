@@ -1,6 +1,7 @@
 #pragma once
 
 #include "gpuadm/assets/assets.hpp"
+#include "gpuadm/base/error.hpp"
 #include "gpuadm/checks/checks.hpp"
 #include "gpuadm/report/findings.hpp"
 #include "gpuadm/session/options.hpp"
@@ -11,6 +12,13 @@
 #include <vector>
 
 namespace session {
+
+using base::Result;
+
+/// Fault::usage for a pattern that matches none of these checks, with the nearest. known_ids() is the same
+/// for every_check().
+[[nodiscard]] base::Result<> known_among(std::span<const std::string> patterns,
+                                         std::span<const checks::About> rows);
 
 /// The id of the finding for an unreachable host; all other findings come from the table of checks.
 inline constexpr std::string_view reachable = "host.ssh.reachable";

@@ -1,14 +1,58 @@
 #pragma once
 
 #include "gpuadm/assets/assets.hpp"
+#include "gpuadm/base/error.hpp"
+#include "gpuadm/bundle/bundle.hpp"
 #include "gpuadm/checks/chain.hpp"
 #include "gpuadm/plan/plan.hpp"
 #include "gpuadm/run/run.hpp"
-#include "gpuadm/session/network_judge.hpp"
 #include "gpuadm/session/run_folder.hpp"
 #include "gpuadm/transport/fleet.hpp"
 
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
 namespace session {
+
+using base::Result;
+
+/// The gpuadm-proof image as a bundle of one file, which exists in the run directory during this object's
+/// lifetime.
+class ProofImage {
+ public:
+  [[nodiscard]] static Result<ProofImage> write(const assets::Store& assets, const RunFolder& folder);
+  ProofImage(ProofImage&& other) noexcept;
+  ProofImage& operator=(ProofImage&&) = delete;
+  ~ProofImage();
+  [[nodiscard]] const bundle::Bundle& bundle() const { return bundle_; }
+
+ private:
+  explicit ProofImage(bundle::Bundle bundle) : bundle_(std::move(bundle)) {}
+  bundle::Bundle bundle_;
+};
+
+/// Judges the output of the steps of verify/routes.yaml and verify/network.yaml: for `gpuadm verify`, which
+/// shows one finding per node, and for the last phase of init, join and upgrade, which fails.
+class NetworkJudge {
+ public:
+  enum class On { failure_fails, failure_is_shown };
+  explicit NetworkJudge(On on) : on_(on) {}
+  /// As run::Judge. Empty output means that those nodes were tested by an earlier run.
+  [[nodiscard]] std::optional<base::Error> operator()(const std::string& judge, const std::string& host,
+                                                      const std::string& output);
+  [[nodiscard]] bool tested() const { return proof_.complete; }
+  /// Link::network or Link::dns, after the test.
+  [[nodiscard]] report::Finding finding(checks::Link link, const checks::GpuNode& node) const;
+
+ private:
+  [[nodiscard]] std::optional<base::Error> error() const;
+  On on_;
+  facts::NetworkProof proof_;
+  std::vector<facts::PodRoutes> routes_;
+  std::map<std::string, std::string> hosts_;  ///< by node
+};
 
 /// The inputs of PodTests, which must outlive it.
 struct PodTestContext {
@@ -52,13 +96,13 @@ class PodTests {
            ProofImage image);
   [[nodiscard]] Result<Reasons> execute(const std::string& phase, const std::vector<std::string>& hosts,
                                         const base::Variables& given = {});
-  [[nodiscard]] Result<> bring_image(std::span<const checks::GpuNode> nodes);
+  [[nodiscard]] Result<> import_image(std::span<const checks::GpuNode> nodes);
   /// The tests to run; adds findings for nodes that cannot be tested.
   [[nodiscard]] Result<Batch> prepare(checks::Link link, std::span<const checks::GpuNode> nodes,
                                       std::vector<report::Finding>& findings);
   [[nodiscard]] Result<Reasons> make_pods(const Batch& batch);
   [[nodiscard]] Result<facts::Space> read_pods(checks::Link link);
-  [[nodiscard]] Result<facts::Space> wait(const Batch& batch, std::chrono::seconds patience);
+  [[nodiscard]] Result<facts::Space> wait(const Batch& batch, std::chrono::seconds timeout);
   /// Runs systemctl daemon-reload while the pods of a batch are running, and waits until they have opened
   /// their GPUs again.
   [[nodiscard]] Result<facts::Space> reload(Batch& batch, const facts::Space& before);

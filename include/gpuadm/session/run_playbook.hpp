@@ -1,7 +1,9 @@
 #pragma once
 
 #include "gpuadm/assets/assets.hpp"
+#include "gpuadm/base/error.hpp"
 #include "gpuadm/bundle/bundle.hpp"
+#include "gpuadm/facts/facts.hpp"
 #include "gpuadm/plan/plan.hpp"
 #include "gpuadm/playbook/playbook.hpp"
 #include "gpuadm/report/reporters.hpp"
@@ -10,22 +12,54 @@
 #include "gpuadm/session/connections.hpp"
 #include "gpuadm/session/options.hpp"
 #include "gpuadm/session/run_folder.hpp"
+#include "gpuadm/spec/cluster.hpp"
 #include "gpuadm/spec/decisions.hpp"
 #include "gpuadm/transport/fleet.hpp"
 
+#include <filesystem>
+#include <map>
 #include <set>
+#include <string>
+#include <vector>
 
+/// Resolves the Kubernetes version to install: a minor version becomes its newest available patch release.
 namespace session {
+
+using base::Result;
+
+/// Asks the person at the terminal. Fault::usage without one, with the options that answer.
+[[nodiscard]] Result<bool> confirmed(const std::string& question, const Io& io);
+
+/// Decides the driver of each host with GPUs, if one is to be installed. Fault::usage if no single driver
+/// supports all its GPUs.
+[[nodiscard]] base::Result<> decide_drivers(const spec::Cluster& cluster, const facts::Census& census,
+                                            const assets::Store& assets, spec::Decisions& decisions);
+
+/// Decides what the checks need to predict the run: Decisions::without_dns, and for every host the source of
+/// programs that it lacks. `bundle` may be null: repositories.
+void decide_supplies(const spec::Cluster& cluster, const facts::Census& census, const bundle::Bundle* bundle,
+                     const plan::Choice& choice, spec::Decisions& decisions);
+
+/// Opens the directory or archive of --bundle: its signature is verified if there are trusted signers
+/// (signers_files()), otherwise a warning is printed; unpacked, with every file verified and images
+/// assembled, below ~/.cache/gpuadm/bundles. Bundles there that were not used for two weeks are removed.
+[[nodiscard]] bundle::Result<bundle::Bundle> open_verified(const std::filesystem::path& place,
+                                                           const std::filesystem::path& signers,
+                                                           const Io& io);
+
+/// Fault::blocked if a host's architecture differs from the bundle's.
+[[nodiscard]] bundle::Result<> is_for_hosts(const bundle::Bundle& bundle, const spec::Cluster& cluster,
+                                            const facts::Census& census);
 
 /// A command that works on the hosts of a cluster: its run directory, with the cluster file, and a fleet of
 /// all hosts, which is read-only for a preview.
-struct Session {
+struct RunContext {
   RunFolder folder;
   std::unique_ptr<Connections> connections;
   std::unique_ptr<transport::Fleet> fleet;
   /// `cluster` and `io` must outlive the session.
-  [[nodiscard]] static Result<Session> open(const spec::Cluster& cluster, const Connection& connection,
-                                            Consent consent, Io& io);
+  [[nodiscard]] static Result<RunContext> open(const spec::Cluster& cluster, const Connection& connection,
+                                               Consent consent, Io& io);
   /// The facts of every host, saved in the directory; an error if one is unreachable, of those that are
   /// `needed`; empty: all.
   [[nodiscard]] Result<Survey> survey_all(
@@ -90,12 +124,12 @@ void notify(report::Reporter& reporter, report::Did did, const std::string& text
 
 /// Preview with diffs, confirmation, locks, stages, unlock. Reports everything to `reporter` and saves it in
 /// the session's directory.
-[[nodiscard]] Result<Outcome> execute(const Execution& execution, const Session& session,
+[[nodiscard]] Result<Outcome> execute(const Execution& execution, const RunContext& session,
                                       report::Reporter& reporter, Io& io);
 
 /// The same from facts: renders the plan, and renders it again if a stage requests fresh facts.
 [[nodiscard]] Result<Outcome> run_playbook(const PlaybookRun& playbook_run, const Survey& survey,
-                                           const Session& session, report::Reporter& reporter, Io& io);
+                                           const RunContext& session, report::Reporter& reporter, Io& io);
 
 /// Calls the action with a reporter that sends events to the terminal (or only to the files, for
 /// Format::json) and to events.jsonl, then prints and saves the summary.
@@ -103,6 +137,97 @@ void notify(report::Reporter& reporter, report::Did did, const std::string& text
                                             const std::function<Result<Outcome>(report::Reporter&)>& act);
 
 [[nodiscard]] Result<Outcome> run_and_report(const PlaybookRun& playbook_run, const Survey& survey,
-                                             const Session& session, Format format, Io& io);
+                                             const RunContext& session, Format format, Io& io);
+
+/// Context of a command that works on control-plane nodes, after the facts were read.
+struct ControlPlaneContext {
+  const assets::Store& assets;
+  const playbook::Library& library;
+  const spec::Cluster& cluster;  ///< with the hosts' actual roles and the installed version
+  const Survey& survey;
+  const RunContext& session;
+  const std::vector<std::string>& hosts;  ///< the control-plane nodes, in the cluster's order; at least one
+  const std::vector<spec::Host>& lost;    ///< the hosts of ControlPlaneRequest::lost
+};
+
+/// Whether workers of a cluster file that cannot be reached end the command, or are left out.
+enum class AbsentWorkers { refused, left_out };
+
+struct ControlPlaneRequest {
+  const Common& common;
+  const Hosts& hosts;
+  Consent consent = Consent::ask;
+  AbsentWorkers absent_workers = AbsentWorkers::refused;
+  std::vector<std::string> lost = {};  ///< hosts that are left out because they are lost
+};
+
+/// The hosts of `lost`, which must not answer, because a control-plane node that runs is not lost:
+/// Fault::blocked.
+[[nodiscard]] Result<> are_lost(const std::vector<spec::Host>& lost, const facts::Census& census);
+
+/// Reads the cluster and playbooks/NAME.yaml, surveys all hosts, finds the control-plane nodes, and calls the
+/// action. Fault::usage if there are none; an error if a host is unreachable,
+/// except for those that are left out.
+[[nodiscard]] Result<Outcome> on_control_planes(
+    const ControlPlaneRequest& asked, std::string_view playbook, Io& io,
+    const std::function<Result<Outcome>(const ControlPlaneContext&)>& act);
+
+/// The output of a read-only function of the playbook on a host. Fault::remote if its status is not 0.
+[[nodiscard]] Result<std::string> call(const ControlPlaneContext& context, const std::string& host,
+                                       const std::string& label, const std::string& function,
+                                       const std::vector<std::string>& words = {});
+
+/// The options of a playbook run on control-plane nodes.
+struct OneByOne {
+  std::vector<std::string> hosts;
+  plan::Choice choice;
+  Consent consent = Consent::ask;
+  const bundle::Bundle* bundle = nullptr;
+};
+
+/// Runs the playbook on these hosts, one after the other: a host starts when the previous one has succeeded.
+/// All are locked together and inspected again after that, as in `execute`.
+[[nodiscard]] Result<Outcome> run_one_by_one(const ControlPlaneContext& context, const OneByOne& how,
+                                             report::Reporter& reporter, Io& io);
+
+/// The same on all of these hosts in parallel, phase by phase: a phase starts when all hosts have succeeded
+/// in the previous one.
+[[nodiscard]] Result<Outcome> run_together(const ControlPlaneContext& context, const OneByOne& how,
+                                           report::Reporter& reporter, Io& io);
+
+/// Parses the output of playbooks/versions.sh: patches of this minor in ascending order.
+[[nodiscard]] std::vector<base::Version> read_offers(std::string_view text, const base::Version& minor);
+
+/// Patches in the package repository, by host.
+using Offers = std::map<std::string, std::vector<base::Version>>;
+/// The version that all hosts install: `version`, or if it is assumed, the newest patch that is available to
+/// all hosts. Fault::blocked if it is not available to a host, with the available ones.
+[[nodiscard]] Result<base::Version> choose_offered(const playbook::ChosenVersion& version,
+                                                   const Offers& offers, const std::string& repository);
+
+/// Inputs for resolving a version, after the hosts were read.
+struct VersionSources {
+  const spec::Cluster& cluster;
+  const spec::Decisions& decisions;  ///< with the chosen version
+  const facts::Census& census;
+  const assets::Store& assets;
+  const playbook::Library& library;
+  const bundle::Bundle* bundle = nullptr;
+  const plan::Choice& choice;
+};
+struct SettledVersion {
+  base::Version version;
+  bool was_asked = false;  ///< repositories were queried: packages are to be installed
+};
+/// Queries the package repositories of the hosts on which selected steps install Kubernetes; if there are
+/// none, returns the selected version without a query. Changes nothing. Fault::blocked if a repository's
+/// response is invalid, or does not contain the version.
+[[nodiscard]] Result<SettledVersion> resolve_patch(const playbook::ChosenVersion& version,
+                                                   const VersionSources& sources, transport::Fleet& fleet);
+
+/// Notes for the preview: the resolved patch version, and an image name that may change later.
+[[nodiscard]] std::vector<std::string> version_notes(const playbook::ChosenVersion& chosen,
+                                                     const SettledVersion& resolved,
+                                                     const VersionSources& sources);
 
 }  // namespace session

@@ -220,7 +220,7 @@ struct Cluster {
 
 /// Completes the cluster file with the presets of its region. `regions`: data/regions.yaml. Fault::spec for
 /// an unknown region, with the nearest name.
-[[nodiscard]] Result<> lay_region(const base::Tree& regions, Cluster& cluster);
+[[nodiscard]] Result<> apply_region(const base::Tree& regions, Cluster& cluster);
 
 /// "1g.18gb", "1g.10gb+me", "1g.24gb-me"
 [[nodiscard]] bool is_mig_profile(std::string_view text);
@@ -238,7 +238,7 @@ struct Cluster {
 
 /// Every key with its type, default and meaning, for `gpuadm config explain`.
 struct Key {
-  std::string path, type, fallback, says;
+  std::string path, type, fallback, message;
 };
 [[nodiscard]] const std::vector<Key>& keys();
 

@@ -12,7 +12,7 @@ namespace spec {
 struct NetworkPluginRow {
   NetworkPlugin plugin;
   std::string_view name;          ///< in the cluster file; the selector of playbooks is network-NAME
-  std::string_view says = {};     ///< after the name, in the help
+  std::string_view message = {};  ///< after the name, in the help
   std::string_view ports = {};    ///< between nodes, for a firewall
   int own_port = 0;               ///< a TCP port of the host that it listens on
   std::string_view process = {};  ///< that listens there
@@ -38,11 +38,11 @@ inline constexpr std::array network_plugins = std::to_array<NetworkPluginRow>({
      .forwards = "flannel adds rules that accept packets of pods"},
     {.plugin = NetworkPlugin::bridge,
      .name = "bridge",
-     .says = "the bridge plugins (nodes in one network segment)",
+     .message = "the bridge plugins (nodes in one network segment)",
      .links = "cni0",
      .routed = true,
      .forwards = "init adds rules that accept packets of pods"},
-    {.plugin = NetworkPlugin::none, .name = "none", .says = "you install your own"},
+    {.plugin = NetworkPlugin::none, .name = "none", .message = "you install your own"},
 });
 
 [[nodiscard]] constexpr const NetworkPluginRow& row_of(NetworkPlugin plugin) {

@@ -15,7 +15,7 @@ namespace spec {
 struct StorageKindRow {
   StorageKind kind;
   const char* name;
-  const char* says;
+  const char* message;
   const char* keys;      ///< that it can have, in addition to name and kind, separated by blanks
   const char* required;  ///< those that it must have
 };

@@ -26,7 +26,7 @@ class Tunnel {
 
   [[nodiscard]] std::uint16_t port() const;
   /// Whether a web server answers a GET of this path. Fault::unreachable with ssh's message, Fault::timeout.
-  [[nodiscard]] Result<> check_http(const std::string& path, std::chrono::seconds patience);
+  [[nodiscard]] Result<> check_http(const std::string& path, std::chrono::seconds timeout);
   /// Waits until Ctrl-C. Fault::unreachable if the connection is lost before.
   [[nodiscard]] Result<> hold(base::Interrupt& interrupt);
 

@@ -26,14 +26,14 @@ inline constexpr std::string_view part_label = "gpuadm.io/part";
 struct AddonSetting {
   std::string_view name;   ///< "storage"
   std::string_view value;  ///< what it takes: "NAME", "FILE"
-  std::string_view says;
+  std::string_view message;
   bool required = false;
 };
 
 /// An entry of the catalogue. Texts are for people.
 struct Addon {
-  std::string_view name, says;
-  std::string_view space;                ///< its namespace, which belongs to it alone
+  std::string_view name, message;
+  std::string_view ns;                   ///< its namespace, which belongs to it alone
   std::string_view manifest;             ///< the asset with its objects
   std::vector<std::string_view> images;  ///< keys of playbooks/catalog.yaml
   std::vector<AddonSetting> settings;    ///< at most three
@@ -66,7 +66,7 @@ using AddonValues = std::map<std::string, std::string>;
 
 /// An object by its name, which is all that identifies it.
 struct ObjectName {
-  std::string version, kind, space, name;  ///< version: "apps/v1"; space: empty without a namespace
+  std::string version, kind, ns, name;  ///< version: "apps/v1"; space: empty without a namespace
   friend auto operator<=>(const ObjectName&, const ObjectName&) = default;
 };
 [[nodiscard]] ObjectName name_of(const base::Tree& object);

@@ -40,10 +40,10 @@ struct HubChoices {
   base::Tree gpus, image, memory;  ///< lists of rows; the first one is the default
   std::vector<base::Tree> objects;
 };
-/// `catalog`: playbooks/catalog.yaml; `space`: the namespace of the notebooks.
+/// `catalog`: playbooks/catalog.yaml; `ns`: the namespace of the notebooks.
 [[nodiscard]] base::Result<HubChoices> hub_choices(const base::Tree& catalog,
                                                    const facts::ClusterFacts& cluster,
-                                                   const GpuSupply& supply, const std::string& space);
+                                                   const GpuSupply& supply, const std::string& ns);
 /// The choice for the proof: one GPU or a share that is free now; otherwise "0".
 [[nodiscard]] std::string proof_choice(const GpuSupply& supply);
 

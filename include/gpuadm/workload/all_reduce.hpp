@@ -86,7 +86,7 @@ struct AllReduceInputs {
 
 /// A finding of train.all-reduce.
 [[nodiscard]] report::Finding all_reduce_finding(report::Verdict verdict, report::Severity severity,
-                                                 const std::string& says, const std::string& evidence = "",
+                                                 const std::string& message, const std::string& evidence = "",
                                                  const std::string& remedy = "");
 
 }  // namespace workload

@@ -94,9 +94,9 @@ struct GpuParts {
   base::Tree node_selector;                  ///< for spec.nodeSelector; null: none
   base::Tree node_expression;                ///< for each term of the required node affinity; null: none
 };
-/// `name`: of the claim template; `space`: its namespace; `labels`: of it.
+/// `name`: of the claim template; `ns`: its namespace; `labels`: of it.
 [[nodiscard]] GpuParts parts_of(const GpuSupply& supply, const GpuRequest& request, const std::string& name,
-                                const std::string& space, const base::Tree& labels);
+                                const std::string& ns, const base::Tree& labels);
 
 /// Adds the parts to a pod's spec, for its container number `container`.
 void add_gpus(base::Tree& pod_spec, const GpuParts& parts, std::size_t container = 0);

@@ -29,7 +29,7 @@ enum class Reach { cluster, node_port };  ///< by whom the Service is reached: t
 
 /// A notebook as it was requested; empty: the default.
 struct NotebookRequest {
-  std::string name, space = "default", gpus = "0";
+  std::string name, ns = "default", gpus = "0";
   std::string image;          ///< "pytorch", "tensorflow", or a reference
   std::string storage, size;  ///< an existing claim; or with a size, a storage or StorageClass for a new one
   std::string mount = std::string(default_mount);
@@ -40,7 +40,7 @@ struct NotebookRequest {
 
 /// A notebook whose values are valid.
 struct Notebook {
-  std::string name, space;
+  std::string name, ns;
   GpuRequest gpus;
   std::string gpus_text;
   std::string image;

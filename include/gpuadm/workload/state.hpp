@@ -15,7 +15,7 @@ namespace workload {
 
 /// A workload in a list.
 struct WorkloadRow {
-  std::string kind, space, name;
+  std::string kind, ns, name;
   std::string state;  ///< "ready", "starting", "stopped", "2 of 4 ranks run", "Bound"
   std::string why;    ///< what is wrong; empty: nothing
   std::string gpus;   ///< "2", "1/4"; "0": none

@@ -19,7 +19,7 @@ inline constexpr std::string_view storage_label = "gpuadm.io/storage";
 /// Files for pods on a storage.
 struct StorageClaim {
   std::string name;        ///< of the PersistentVolumeClaim
-  std::string space;       ///< namespace
+  std::string ns;          ///< namespace
   std::string size;        ///< "10Gi"; Kubernetes matches it, and nothing enforces it
   std::string owner;       ///< "UID:GID"; empty: everybody may write
   base::Tree labels = {};  ///< of the workload that owns it; null: those of a claim of its own
@@ -54,15 +54,15 @@ enum class VolumeKind { claim, storage, storage_class };
 /// a size.
 enum class VolumeSize { given, missing };
 [[nodiscard]] Result<VolumeKind> volume_kind(const std::string& name, VolumeSize size,
-                                             const VolumeNames& names, const std::string& space);
+                                             const VolumeNames& names, const std::string& ns);
 /// The names of the objects of a kind.
 [[nodiscard]] std::vector<std::string> names_in(const std::vector<base::Tree>& objects,
                                                 std::string_view kind);
 
 /// A claim on a storage, as the cluster has it.
 struct ClaimOnStorage {
-  std::string name, space, storage, size, phase;
-  [[nodiscard]] std::string full() const { return space + "/" + name; }
+  std::string name, ns, storage, size, phase;
+  [[nodiscard]] std::string full() const { return ns + "/" + name; }
 };
 /// The claims of gpuadm among PersistentVolumeClaims.
 [[nodiscard]] std::vector<ClaimOnStorage> claims_in(const std::vector<base::Tree>& objects);

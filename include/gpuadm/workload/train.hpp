@@ -41,7 +41,7 @@ struct SourceFile {
 };
 
 struct TrainJob {
-  std::string name, space = "default";
+  std::string name, ns = "default";
   std::string instance;  ///< value of instance_label; empty: none
   Framework framework = Framework::plain;
   std::vector<Role> roles;
@@ -130,7 +130,7 @@ struct RankState {
 };
 struct TrainState {
   enum class Phase { pending, running, succeeded, failed, stopped };
-  std::string name, space;
+  std::string name, ns;
   Phase phase = Phase::pending;
   int ranks = 0;
   std::vector<RankState> states;  ///< one for each rank

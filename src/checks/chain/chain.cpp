@@ -64,7 +64,7 @@ std::optional<Finding> blocker(Link link, const GpuNode& node, const ChainInputs
   for (const Finding& finding : inputs.findings)
     if (finding.host == node.host && finding.verdict == Verdict::fail &&
         finding.severity == Severity::blocker && finding.id.starts_with(id) && link_of(finding) == link)
-      return broken(link, node, finding.says, finding.evidence, finding.remedy, finding.id);
+      return broken(link, node, finding.message, finding.evidence, finding.remedy, finding.id);
   return std::nullopt;
 }
 
@@ -91,7 +91,8 @@ Finding check_nvml(const GpuNode& node, const ChainInputs& inputs) {
     return gpu.driver.empty() || gpu.driver == "nvidia";
   });
   if (host.nvidia.gpus.empty() || host.nvidia.smi_status.value_or(0) != 0)
-    return broken(Link::nvml, node, "the driver answers for no GPU", host.nvidia.smi_says, "nvidia-smi -L");
+    return broken(Link::nvml, node, "the driver answers for no GPU", host.nvidia.smi_message,
+                  "nvidia-smi -L");
   if (bound > static_cast<long>(host.nvidia.gpus.size()))
     return broken(Link::nvml, node, "the driver does not answer for every GPU",
                   fmt::format("{} on the PCI bus, {} by nvidia-smi", bound, host.nvidia.gpus.size()),
@@ -152,9 +153,9 @@ Finding check_dra_driver(const GpuNode& node, const ChainInputs& inputs) {
     if (!is_well(pod))
       return broken(Link::plugin, node, "the DRA driver's pod on the node does not run",
                     pod.full() + ": " + trouble_of(pod),
-                    fmt::format("kubectl -n {} logs {} --all-containers", pod.space, pod.name));
+                    fmt::format("kubectl -n {} logs {} --all-containers", pod.ns, pod.name));
     Finding finding = holds(Link::plugin, node, pod.full() + " runs");
-    finding.says = "the DRA driver runs on the node";
+    finding.message = "the DRA driver runs on the node";
     return finding;
   }
   return broken(Link::plugin, node, "NVIDIA's DRA driver has no pod on the node", "",
@@ -172,7 +173,7 @@ Finding check_plugin(const GpuNode& node, const ChainInputs& inputs) {
     return broken(Link::plugin, node, "the pods could not be read from the API server", "",
                   "kubectl get --raw /readyz?verbose");
   const auto describe = [](const facts::Pod& pod) {
-    return fmt::format("kubectl -n {} describe pod {}", pod.space, pod.name);
+    return fmt::format("kubectl -n {} describe pod {}", pod.ns, pod.name);
   };
   // Without MPS's daemon, the plugin advertises nothing.
   for (const facts::Pod& pod : *inputs.facts.pods)

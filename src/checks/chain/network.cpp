@@ -64,14 +64,14 @@ Cause cause_of(const NetworkNode& from, const NetworkNode& to, const NetworkResu
                   : fmt::format("gpuadm apply -f FILE; `ip route` on {} must then have {} via {}", from.name,
                                 range, to.address)};
   }
-  if (contains(result.says, "bytes came back"))
+  if (contains(result.message, "bytes came back"))
     return {
         "large packets are lost between pods: the MTU of the pod network is too large",
         vxlan ? fmt::format("ip link show flannel.1 on both nodes: its MTU must be 50 below that of the "
                             "interface between {}",
                             between)
               : fmt::format("compare the MTU of the pods' bridge with that of the path between {}", between)};
-  if (contains(result.says, "refused"))
+  if (contains(result.message, "refused"))
     return {fmt::format("another machine has the address {}", to.pod_address),
             fmt::format("ip route get {} on {}: network.podCIDR must not overlap another network",
                         to.pod_address, from.name)};
@@ -103,8 +103,9 @@ Finding peers_broken(const GpuNode& on, const NetworkNode& node, const NetworkVi
   for (const NetworkResult* result : failed) {
     const NetworkNode* to = view.proof.node_of_pod(result->target);
     names.push_back(to ? to->name : result->target);
-    texts.push_back(to ? fmt::format("{} on {} ({}): {}", result->target, to->name, to->address, result->says)
-                       : fmt::format("{}: {}", result->target, result->says));
+    texts.push_back(
+        to ? fmt::format("{} on {} ({}): {}", result->target, to->name, to->address, result->message)
+           : fmt::format("{}: {}", result->target, result->message));
     if (to && cause.text.empty()) cause = cause_of(node, *to, *result, view);
   }
   texts.resize(std::min<std::size_t>(texts.size(), 4));
@@ -127,7 +128,7 @@ Finding check_network(const GpuNode& on, const NetworkNode& node, const NetworkV
     return broken(
         Link::network, on,
         fmt::format("a pod on {} does not reach the API server through its Service", on.node),
-        fmt::format("{}: {}", failed.front()->target, failed.front()->says),
+        fmt::format("{}: {}", failed.front()->target, failed.front()->message),
         "kubectl -n kube-system get pods -l k8s-app=kube-proxy -o wide, and the log of the one on the node");
   const std::size_t peers = count(node, Kind::peer);
   if (count(node, Kind::api) == 0 || (peers == 0 && has_peer(node, view.proof)))
@@ -149,7 +150,7 @@ Finding check_dns(const GpuNode& on, const NetworkNode& node) {
                   "kubectl describe node " + on.node);
   if (!result->passed)
     return broken(Link::dns, on, fmt::format("a pod on {} does not resolve {}", on.node, result->target),
-                  result->says,
+                  result->message,
                   "kubectl -n kube-system get pods -l k8s-app=kube-dns -o wide, and their logs");
   return holds(Link::dns, on, fmt::format("{} by {}", result->name, result->server));
 }

@@ -53,7 +53,7 @@ std::string below_floor(const ProofStep& step, const Floor& floor) {
 std::string wrong_with(const ProofGpu& gpu, const Floors& all) {
   for (const ProofStep& step : gpu.steps) {
     if (step.result != "pass" && step.result != "skip")
-      return fmt::format("{}: {}", step.name, step.says.empty() ? "it failed" : step.says);
+      return fmt::format("{}: {}", step.name, step.message.empty() ? "it failed" : step.message);
     if (step.result == "skip") continue;
     for (const Floor* floor : floors_of(all, gpu.name))
       if (is_of(step, *floor))

@@ -14,19 +14,19 @@ namespace checks {
 namespace {
 
 constexpr std::string_view whole_gpu = "nvidia.com/gpu", shared_gpu = "nvidia.com/gpu.shared";
-constexpr std::string_view own_space = "gpuadm-verify";
+constexpr std::string_view own_ns = "gpuadm-verify";
 
 using report::Finding;
 using report::Verdict;
 
-Finding finding_of(Link link, const GpuNode& node, Verdict verdict, const std::string& says,
+Finding finding_of(Link link, const GpuNode& node, Verdict verdict, const std::string& message,
                    const std::string& evidence, const std::string& remedy) {
   Finding finding;
   finding.id = fmt::format("verify.{}", name_of(link));
   finding.severity = Severity::blocker;
   finding.verdict = verdict;
   finding.host = node.host;
-  finding.says = says;
+  finding.message = message;
   finding.evidence = base::printable(evidence, 1000);
   finding.remedy = remedy;
   return finding;
@@ -59,9 +59,8 @@ void count_claims(GpuNode& node, const facts::ClusterFacts& facts) {
   node.resource = "device of gpu.nvidia.com";
   node.runtime_class.clear();  // the container runtime uses CDI
   node.shares = 1;
-  count(node,
-        facts::claimed_gpu_usage(facts, node.node,
-                                 node.mig ? facts::Devices::mig_instances : facts::Devices::all, own_space));
+  count(node, facts::claimed_gpu_usage(
+                  facts, node.node, node.mig ? facts::Devices::mig_instances : facts::Devices::all, own_ns));
 }
 
 GpuNode node_of(const spec::Cluster& cluster, const std::string& name, const facts::Facts& host,
@@ -85,7 +84,7 @@ GpuNode node_of(const spec::Cluster& cluster, const std::string& name, const fac
   }
   if (amount(found->allocatable, whole_gpu) == 0 && amount(found->allocatable, shared_gpu) > 0)
     made.resource = shared_gpu;
-  count(made, facts::gpu_usage(facts, *found, made.resource, own_space));
+  count(made, facts::gpu_usage(facts, *found, made.resource, own_ns));
   return made;
 }
 
@@ -95,9 +94,9 @@ Finding holds(Link link, const GpuNode& on, const std::string& evidence) {
   return finding_of(link, on, Verdict::pass, std::string(title_of(link)), evidence, "");
 }
 
-Finding broken(Link link, const GpuNode& on, const std::string& says, const std::string& evidence,
+Finding broken(Link link, const GpuNode& on, const std::string& message, const std::string& evidence,
                const std::string& remedy, const std::string& cause) {
-  Finding finding = finding_of(link, on, Verdict::fail, says, evidence, remedy);
+  Finding finding = finding_of(link, on, Verdict::fail, message, evidence, remedy);
   finding.caused_by = cause;
   return finding;
 }

@@ -86,7 +86,7 @@ void unique(const Whole& w, Verdicts& out) {
 
 /// Reports nodes that differ in a property: values with their nodes.
 void report_differences(const std::map<std::string, std::vector<std::string>>& nodes_by_value,
-                        Severity severity, const std::string& says, const std::string& remedy,
+                        Severity severity, const std::string& message, const std::string& remedy,
                         Verdicts& out) {
   if (nodes_by_value.size() < 2) {
     if (!nodes_by_value.empty()) out.pass(nodes_by_value.begin()->first);
@@ -95,7 +95,7 @@ void report_differences(const std::map<std::string, std::vector<std::string>>& n
   std::vector<std::string> parts;
   for (const auto& [value, nodes] : nodes_by_value)
     parts.push_back(fmt::format("{}: {}", value, some(nodes)));
-  out.fail(severity, says, base::join(parts, "; "), remedy);
+  out.fail(severity, message, base::join(parts, "; "), remedy);
 }
 
 using ByValue = std::map<std::string, std::vector<std::string>>;

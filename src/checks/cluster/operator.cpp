@@ -52,7 +52,7 @@ void operator_pods(const Whole& w, Verdicts& out) {
     out.fail(Severity::blocker, "a part of the GPU operator does not run",
              fmt::format("{} on {}: {} {}", pod->full(), node.empty() ? "no node" : node, trouble_of(*pod),
                          pod->waits_for),
-             fmt::format("kubectl -n {} logs {} --all-containers", pod->space, pod->name));
+             fmt::format("kubectl -n {} logs {} --all-containers", pod->ns, pod->name));
 }
 
 void driver_host_vs_pod(const Whole& w, Verdicts& out) {
@@ -77,7 +77,7 @@ void driver_host_vs_pod(const Whole& w, Verdicts& out) {
 }
 
 void state_label(const Whole& w, Verdicts& out, const char* name,
-                 std::initializer_list<std::string_view> good, const char* says, const char* remedy) {
+                 std::initializer_list<std::string_view> good, const char* message, const char* remedy) {
   const auto* nodes = given(w.facts.nodes, out, "the nodes");
   if (!nodes) return;
   int seen = 0;
@@ -86,7 +86,7 @@ void state_label(const Whole& w, Verdicts& out, const char* name,
     if (state.empty()) continue;
     ++seen;
     if (std::ranges::find(good, state) == good.end())
-      out.fail(Severity::warning, says, fmt::format("{}: {}={}", node.name, name, state), remedy);
+      out.fail(Severity::warning, message, fmt::format("{}: {}={}", node.name, name, state), remedy);
   }
   if (seen == 0) out.skip(fmt::format("no node has the label {}", name));
 }
@@ -137,10 +137,10 @@ void nfd(const Whole& w, Verdicts& out) {
   const auto* nodes = masters.empty() ? nullptr : given(w.facts.nodes, out, "the nodes");
   if (!nodes) return;
   for (const facts::Pod* pod : masters)
-    if (pod->space != masters.front()->space)
+    if (pod->ns != masters.front()->ns)
       return out.fail(Severity::warning,
                       "node feature discovery is installed twice, and each removes the other's labels",
-                      fmt::format("namespaces {} and {}", masters.front()->space, pod->space),
+                      fmt::format("namespaces {} and {}", masters.front()->ns, pod->ns),
                       "helm upgrade the operator with nfd.enabled=false");
   for (const facts::Node& node : *nodes) {
     const facts::Facts* host = host_of(w, node.name);
@@ -177,8 +177,8 @@ void exporter(const Whole& w, Verdicts& out) {
   if (set == sets->end()) return out.skip("dcgm-exporter is not installed");
   if (set->ready < set->desired)
     out.fail(Severity::warning, "GPU metrics are missing from some nodes",
-             fmt::format("{}/{}: {} of {} ready", set->space, set->name, set->ready, set->desired),
-             fmt::format("kubectl -n {} logs ds/{}", set->space, set->name));
+             fmt::format("{}/{}: {} of {} ready", set->ns, set->name, set->ready, set->desired),
+             fmt::format("kubectl -n {} logs ds/{}", set->ns, set->name));
 }
 
 void cordoned(const Whole& w, Verdicts& out) {
@@ -216,11 +216,11 @@ void event_history(const Whole& w, Verdicts& out) {
   }
   if (one)
     out.fail(Severity::warning, "pods were refused a GPU after a restart of kubelet or plugin",
-             fmt::format("{} times, last {}/{}: {}", unexpected, one->space, one->name, one->message),
+             fmt::format("{} times, last {}/{}: {}", unexpected, one->ns, one->name, one->message),
              "delete the failed pods, so that they are created again");
   if (other)
     out.fail(Severity::note, "pods wait for a GPU",
-             fmt::format("{} times, last {}/{}: {}", short_of, other->space, other->name, other->message),
+             fmt::format("{} times, last {}/{}: {}", short_of, other->ns, other->name, other->message),
              "find the pods that hold GPUs: kubectl describe nodes | grep -A8 'Allocated resources'");
 }
 

@@ -36,7 +36,7 @@ void plugin_pods(const Whole& w, Verdicts& out) {
     return out.fail(Severity::blocker, "NVIDIA's device plugin is not installed: no pod can get a GPU",
                     "no such daemon set", "gpuadm init --phases gpu/device-plugin");
   }
-  const std::string where = worst->space + "/" + worst->name;
+  const std::string where = worst->ns + "/" + worst->name;
   if (desired == 0)
     return out.fail(Severity::blocker, "the device plugin has no matching node", where + ": 0 desired",
                     "compare its nodeSelector and tolerations with the labels and taints of the GPU nodes");
@@ -44,12 +44,12 @@ void plugin_pods(const Whole& w, Verdicts& out) {
     return out.fail(
         Severity::blocker, "the device plugin does not run on every node",
         fmt::format("{}: {} of {} ready", where, worst->ready, worst->desired),
-        fmt::format("kubectl -n {} get pods -o wide | grep {}, and read the log", worst->space, worst->name));
+        fmt::format("kubectl -n {} get pods -o wide | grep {}, and read the log", worst->ns, worst->name));
   out.pass(fmt::format("{} of {} ready", ready, desired));
 }
 
 struct Line {
-  std::string_view contains, says, remedy;
+  std::string_view contains, message, remedy;
 };
 /// Messages of k8s-device-plugin (README, issues 478, 1220, 1574; internal/rm/health.go).
 constexpr std::array lines = {
@@ -84,7 +84,8 @@ void judge_log(const std::string& pod, const std::vector<std::string>& log, Verd
     const auto place =
         std::ranges::find_if(log, [&](const std::string& text) { return contains(text, line.contains); });
     if (place == log.end()) continue;
-    return out.fail(Severity::blocker, std::string(line.says), pod + ": " + *place, std::string(line.remedy));
+    return out.fail(Severity::blocker, std::string(line.message), pod + ": " + *place,
+                    std::string(line.remedy));
   }
 }
 
@@ -148,7 +149,7 @@ void taints_tolerations(const Whole& w, Verdicts& out) {
             !tolerates(set, taint))
           out.fail(Severity::warning, set.name + " does not run on a GPU node because of a taint",
                    fmt::format("{} has {}={}:{}", node->name, taint.key, taint.value, taint.effect),
-                   fmt::format("add a toleration of {} to {}/{}", taint.key, set.space, set.name));
+                   fmt::format("add a toleration of {} to {}/{}", taint.key, set.ns, set.name));
   }
 }
 

@@ -16,7 +16,7 @@ namespace {
 /// The remedy for a waiting pod, by its reason.
 std::string remedy_for(const facts::Pod& pod) {
   const std::string why = trouble_of(pod);
-  const std::string where = fmt::format("-n {} {}", pod.space, pod.name);
+  const std::string where = fmt::format("-n {} {}", pod.ns, pod.name);
   if (why == "CrashLoopBackOff") return "kubectl logs --previous " + where;
   if (why == "OOMKilled") return "raise the memory limit of " + pod.full();
   if (why == "Evicted") return "free the node's disk or memory; kubectl delete pod " + where;
@@ -28,7 +28,7 @@ std::string newest_event(const Whole& w, const facts::Pod& pod) {
   std::string newest, back_off;
   if (w.facts.events)
     for (const facts::Event& event : *w.facts.events)
-      if (event.kind == "Pod" && event.space == pod.space && event.name == pod.name)
+      if (event.kind == "Pod" && event.ns == pod.ns && event.name == pod.name)
         (event.reason == "BackOff" ? back_off : newest) = event.reason + ": " + event.message;
   return newest.empty() ? back_off : newest;
 }
@@ -36,9 +36,9 @@ std::string newest_event(const Whole& w, const facts::Pod& pod) {
 /// Why a pod waits: its container's reason, otherwise the scheduler's, otherwise its newest event.
 std::string more_of(const Whole& w, const facts::Pod& pod) {
   // The message of these adds nothing to the reason.
-  const bool says_little = pod.waits_for.empty() || pod.waits_for.starts_with("Back-off");
+  const bool is_brief = pod.waits_for.empty() || pod.waits_for.starts_with("Back-off");
   if (!pod.unscheduled.empty() && pod.waits_for.empty()) return pod.unscheduled;
-  const std::string event = says_little ? newest_event(w, pod) : std::string();
+  const std::string event = is_brief ? newest_event(w, pod) : std::string();
   return event.empty() ? pod.waits_for : event;
 }
 
@@ -58,21 +58,21 @@ void system_pods(const Whole& w, Verdicts& out) {
   const auto* pods = given(w.facts.pods, out, "the pods");
   if (!pods) return;
   for (const facts::Pod& pod : *pods)
-    if ((pod.space == "kube-system" || pod.space == "kube-flannel") && !is_well(pod))
+    if ((pod.ns == "kube-system" || pod.ns == "kube-flannel") && !is_well(pod))
       out.fail(Severity::blocker, fmt::format("the pod {} does not run: {}", pod.full(), short_why(w, pod)),
                why_of(w, pod), remedy_for(pod));
   if (w.facts.deployments)
     for (const facts::Deployment& one : *w.facts.deployments)
-      if (one.space == "kube-system" && one.name == "coredns" && one.available == 0)
+      if (one.ns == "kube-system" && one.name == "coredns" && one.available == 0)
         out.fail(Severity::blocker, "the cluster has no running DNS pod",
                  fmt::format("coredns: 0 of {} available", one.replicas),
                  "kubectl -n kube-system describe deploy coredns");
   if (w.facts.daemon_sets)
     for (const facts::DaemonSet& one : *w.facts.daemon_sets)
-      if ((one.name == "kube-proxy" || one.space == "kube-flannel") && one.ready < one.desired)
+      if ((one.name == "kube-proxy" || one.ns == "kube-flannel") && one.ready < one.desired)
         out.fail(Severity::warning, one.name + " is missing on nodes",
                  fmt::format("{} of {} ready", one.ready, one.desired),
-                 fmt::format("kubectl -n {} get pods -o wide | grep {}", one.space, one.name));
+                 fmt::format("kubectl -n {} get pods -o wide | grep {}", one.ns, one.name));
 }
 
 bool is_about_gpus(const facts::Pod& pod) {
@@ -84,7 +84,7 @@ void pod_reasons(const Whole& w, Verdicts& out) {
   if (!pods) return;
   std::map<std::string, std::vector<const facts::Pod*>> by_reason;
   for (const facts::Pod& pod : *pods)
-    if (pod.space != "kube-system" && !is_well(pod))
+    if (pod.ns != "kube-system" && !is_well(pod))
       by_reason[is_about_gpus(pod) ? "Pending because no GPU is free" : trouble_of(pod)].push_back(&pod);
   for (const auto& [reason, those] : by_reason)
     out.fail(Severity::warning,
@@ -108,7 +108,7 @@ void runtime_handler(const Whole& w, Verdicts& out) {
     if (contains(event.message, "no runtime for") && contains(event.message, "is configured"))
       return out.fail(
           Severity::blocker, "a pod's RuntimeClass is not configured in a node's runtime",
-          fmt::format("{}/{}: {}", event.space, event.name, event.message),
+          fmt::format("{}/{}: {}", event.ns, event.name, event.message),
           "nvidia-ctk runtime configure --runtime=containerd && systemctl restart containerd on that node");
 }
 
@@ -117,16 +117,15 @@ void pod_security(const Whole& w, Verdicts& out) {
   const auto* spaces = given(w.facts.namespaces, out, "the namespaces");
   const auto* sets = spaces ? given(w.facts.daemon_sets, out, "the daemon sets") : nullptr;
   if (!sets) return;
-  for (const auto& [space, level] : *spaces) {
+  for (const auto& [ns, level] : *spaces) {
     if (level.empty() || level == "privileged") continue;
-    const auto set = std::ranges::find_if(*sets, [&](const facts::DaemonSet& one) {
-      return one.space == space && contains(one.name, "nvidia");
-    });
+    const auto set = std::ranges::find_if(
+        *sets, [&](const facts::DaemonSet& one) { return one.ns == ns && contains(one.name, "nvidia"); });
     if (set != sets->end())
-      out.fail(Severity::warning, "Pod Security does not allow NVIDIA's pods",
-               fmt::format("namespace {} enforces {}, and has {}", space, level, set->name),
-               fmt::format("kubectl label ns {} --overwrite pod-security.kubernetes.io/enforce=privileged",
-                           space));
+      out.fail(
+          Severity::warning, "Pod Security does not allow NVIDIA's pods",
+          fmt::format("namespace {} enforces {}, and has {}", ns, level, set->name),
+          fmt::format("kubectl label ns {} --overwrite pod-security.kubernetes.io/enforce=privileged", ns));
   }
 }
 
@@ -138,10 +137,10 @@ void resource_quota(const Whole& w, Verdicts& out) {
       if (!contains(resource, "nvidia.com/")) continue;
       const auto used = quota.used.find(resource);
       if (amount(quota.hard, resource) > amount(quota.used, resource)) continue;
-      out.fail(Severity::warning, "a quota allows no more GPUs in namespace " + quota.space,
+      out.fail(Severity::warning, "a quota allows no more GPUs in namespace " + quota.ns,
                fmt::format("{}: {} of {} {}", quota.name, used == quota.used.end() ? "0" : used->second, hard,
                            resource),
-               fmt::format("kubectl -n {} edit resourcequota {}", quota.space, quota.name));
+               fmt::format("kubectl -n {} edit resourcequota {}", quota.ns, quota.name));
     }
 }
 

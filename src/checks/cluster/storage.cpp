@@ -53,7 +53,7 @@ void csi_drivers(const Whole& w, Verdicts& out) {
 }
 
 /// Time limit for binding a claim.
-constexpr double patience = 300;
+constexpr double timeout = 300;
 
 /// What an unbound claim waits for; empty if the wait is expected.
 std::string wait_of(const facts::Claim& claim, const std::vector<facts::StorageClass>& classes) {
@@ -72,17 +72,17 @@ void claims(const Whole& w, Verdicts& out) {
   if (!classes) return;
   if (claims->empty()) return out.skip("there are no volume claims");
   for (const facts::Claim& claim : *claims) {
-    if (claim.phase == "Bound" || (w.facts.clock && *w.facts.clock - claim.made < patience)) continue;
+    if (claim.phase == "Bound" || (w.facts.clock && *w.facts.clock - claim.made < timeout)) continue;
     const std::string why = wait_of(claim, *classes);
     if (why.empty()) continue;
     std::string event;
     if (w.facts.events)
       for (const facts::Event& one : *w.facts.events)
-        if (one.kind == "PersistentVolumeClaim" && one.space == claim.space && one.name == claim.name)
+        if (one.kind == "PersistentVolumeClaim" && one.ns == claim.ns && one.name == claim.name)
           event = ": " + one.message;
     out.fail(Severity::warning, "a claim gets no volume: the pods that use it do not start",
-             fmt::format("{}/{}: {}{}", claim.space, claim.name, why, event),
-             fmt::format("kubectl -n {} describe pvc {}", claim.space, claim.name));
+             fmt::format("{}/{}: {}{}", claim.ns, claim.name, why, event),
+             fmt::format("kubectl -n {} describe pvc {}", claim.ns, claim.name));
   }
 }
 

@@ -108,9 +108,9 @@ void version_mismatch(const Subject& s, Verdicts& out) {
     return out.fail(gpu_severity(s), "the NVIDIA libraries and the loaded module have different versions",
                     fmt::format("module {}, libnvidia-ml {}", driver->version, *driver->library), remedy);
   if (s.facts.nvidia.smi_status == 18 ||
-      s.facts.nvidia.smi_says.find("version mismatch") != std::string::npos)
+      s.facts.nvidia.smi_message.find("version mismatch") != std::string::npos)
     return out.fail(gpu_severity(s), "the NVIDIA libraries and the loaded module have different versions",
-                    s.facts.nvidia.smi_says, remedy);
+                    s.facts.nvidia.smi_message, remedy);
   if (s.facts.nvidia.driver_installed && *s.facts.nvidia.driver_installed != driver->version)
     out.fail(Severity::warning,
              "the installed driver differs from the loaded one: it is loaded at the next reboot",

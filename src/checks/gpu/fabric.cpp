@@ -149,7 +149,7 @@ void health(const Subject& s, Verdicts& out) {
   judge(s, out, Severity::warning,
         {.readings = healths,
          .bad = is_unhealthy,
-         .says = "the fabric is unhealthy at {}",
+         .message = "the fabric is unhealthy at {}",
          .remedy = "check the fabric manager's log and the switches; drain the node and reset GPU {i}"});
 }
 

@@ -103,7 +103,7 @@ void models_known(const Subject& s, Verdicts& out) {
   if (s.cluster.hosts.front().name != s.host.name)
     return out.not_applicable("checked for the first host only");
   for (const LintProblem& c : lint_models(s.cluster, s.data))
-    out.fail(c.severity, c.says, c.evidence, c.remedy);
+    out.fail(c.severity, c.message, c.evidence, c.remedy);
 }
 
 void one_layout(const Subject& s, Verdicts& out) {
@@ -128,7 +128,7 @@ void dra_versions(const Subject& s, Verdicts& out) {
   if (!s.kubernetes)
     out.unknown("the version of Kubernetes is not known");
   else if (const auto problem = lint_dra(*s.kubernetes))
-    out.fail(problem->severity, problem->says, problem->evidence, problem->remedy);
+    out.fail(problem->severity, problem->message, problem->evidence, problem->remedy);
   const std::string installed =
       s.facts.nvidia.driver ? s.facts.nvidia.driver->version : s.facts.nvidia.driver_installed.value_or("");
   const auto driver = Version::parse(installed);

@@ -158,14 +158,14 @@ void sxid_fatal(const Subject& s, Verdicts& out) {
 /// Lines of the log with the same meaning.
 struct Signs {
   std::span<const std::string_view> words;
-  const char* says;
+  const char* message;
   const char* remedy;
 };
 
 void report(const Subject& s, Verdicts& out, Severity severity, const Signs& signs) {
   if (!has_log(s, out)) return;
   if (const auto lines = log_lines(s.facts, signs.words); !lines.empty())
-    out.fail(severity, signs.says, last_of(lines), signs.remedy);
+    out.fail(severity, signs.message, last_of(lines), signs.remedy);
   else
     out.pass("no such line " + since(s));
 }
@@ -173,7 +173,7 @@ void report(const Subject& s, Verdicts& out, Severity severity, const Signs& sig
 constexpr std::array<std::string_view, 1> lost = {"allen off the bus"};
 void fell_off_bus(const Subject& s, Verdicts& out) {
   if (s.facts.nvidia.smi_status == 15)
-    return out.fail(gpu_severity(s), "a GPU has fallen off the bus", s.facts.nvidia.smi_says,
+    return out.fail(gpu_severity(s), "a GPU has fallen off the bus", s.facts.nvidia.smi_message,
                     "drain the node and power-cycle the machine; replace the GPU if it happens again");
   report(s, out, gpu_severity(s),
          {lost, "a GPU has fallen off the bus",

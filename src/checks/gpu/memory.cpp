@@ -35,7 +35,7 @@ void ecc_uncorrectable(const Subject& s, Verdicts& out) {
   judge(s, out, gpu_severity(s),
         {.readings = uncorrectable,
          .bad = is_not_zero,
-         .says = "{} has uncorrected memory errors since the driver was loaded",
+         .message = "{} has uncorrected memory errors since the driver was loaded",
          .remedy = "gpuadm gpu reset {host} {i}; replace the GPU if they happen again"});
 }
 
@@ -73,7 +73,7 @@ void sram_threshold(const Subject& s, Verdicts& out) {
   judge(s, out, gpu_severity(s),
         {.readings = threshold,
          .bad = is_yes,
-         .says = "{} has exceeded its lifetime limit of SRAM errors",
+         .message = "{} has exceeded its lifetime limit of SRAM errors",
          .remedy = "have the GPU replaced: this flag is the vendor's replacement criterion"});
 }
 
@@ -110,7 +110,7 @@ void row_remap_pending(const Subject& s, Verdicts& out) {
   judge(s, out, gpu_severity(s),
         {.readings = remap_pending,
          .bad = is_yes,
-         .says = "{} waits for a reset to repair itself",
+         .message = "{} waits for a reset to repair itself",
          .remedy = "gpuadm gpu reset {host} {i}, or drain the node and reboot"});
 }
 
@@ -122,7 +122,7 @@ void row_remap_failure(const Subject& s, Verdicts& out) {
   judge(s, out, gpu_severity(s),
         {.readings = remap_failure,
          .bad = is_yes,
-         .says = "{} could not repair its memory",
+         .message = "{} could not repair its memory",
          .remedy = "drain the node and have the GPU replaced"});
 }
 
@@ -134,7 +134,7 @@ void remap_histogram(const Subject& s, Verdicts& out) {
   judge(s, out, Severity::warning,
         {.readings = histogram,
          .bad = is_not_zero,
-         .says = "{} is running out of spare memory rows",
+         .message = "{} is running out of spare memory rows",
          .remedy = "order a spare GPU; plan its replacement if a bank has no spare row left"});
 }
 

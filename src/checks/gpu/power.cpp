@@ -73,7 +73,7 @@ void thermal_slowdown(const Subject& s, Verdicts& out) {
   judge(s, out, gpu_severity(s),
         {.readings = thermal,
          .bad = is_active,
-         .says = "{} runs slower because it is too hot",
+         .message = "{} runs slower because it is too hot",
          .remedy =
              "check fans, dust and the air temperature; if they are good, have the GPU's cooler serviced"});
 }

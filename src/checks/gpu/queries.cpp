@@ -65,7 +65,7 @@ void judge(const Subject& s, Verdicts& out, Severity severity, const Rule& rule)
         seen.push_back(said);
     }
     if (!seen.empty())
-      out.fail(severity, base::replace_all(rule.says, "{}", name_of(gpu)), list(seen),
+      out.fail(severity, base::replace_all(rule.message, "{}", name_of(gpu)), list(seen),
                base::replace_all(base::replace_all(rule.remedy, "{i}", std::to_string(gpu.index)), "{host}",
                                  s.host.name));
   }

@@ -35,7 +35,7 @@ struct Reading {
 struct Rule {
   std::span<const Reading> readings;
   std::optional<bool> (*bad)(std::string_view value) = nullptr;  ///< nothing: unknown value
-  std::string says;                                              ///< "{}" is the GPU's name
+  std::string message;                                           ///< "{}" is the GPU's name
   std::string remedy;
 };
 /// Skipped if no GPU has any of the readings; unknown if one has an unknown value.

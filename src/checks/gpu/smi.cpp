@@ -17,7 +17,7 @@ using facts::Gpu;
 /// nvidia-smi's manual).
 struct Meaning {
   int status;
-  const char* says;
+  const char* message;
   const char* remedy;
 };
 constexpr std::array meanings = {
@@ -54,9 +54,9 @@ void smi_runs(const Subject& s, Verdicts& out) {
   if (status != 0) {
     const auto row = std::ranges::find(meanings, status, &Meaning::status);
     return out.fail(
-        gpu_severity(s), row == meanings.end() ? "nvidia-smi fails" : row->says,
+        gpu_severity(s), row == meanings.end() ? "nvidia-smi fails" : row->message,
         fmt::format("exit status {}{}", *s.facts.nvidia.smi_status,
-                    s.facts.nvidia.smi_says.empty() ? "" : ": " + s.facts.nvidia.smi_says),
+                    s.facts.nvidia.smi_message.empty() ? "" : ": " + s.facts.nvidia.smi_message),
         row == meanings.end() ? "run nvidia-smi on the host, and check dmesg | grep NVRM" : row->remedy);
   }
   const auto driven = static_cast<std::size_t>(

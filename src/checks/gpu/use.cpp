@@ -183,7 +183,7 @@ void inforom(const Subject& s, Verdicts& out) {
   const bool corrupt = s.facts.nvidia.smi_status == 14;
   if (!corrupt && !lists_gpus(s, out)) return;
   std::vector<std::string> wrong;
-  if (corrupt) wrong.push_back(s.facts.nvidia.smi_says);
+  if (corrupt) wrong.push_back(s.facts.nvidia.smi_message);
   for (const std::string& line : s.facts.nvidia.smi_warnings)
     if (line.find("infoROM is corrupted") != std::string::npos) wrong.push_back(line);
   for (const Gpu& gpu : s.facts.nvidia.gpus)

@@ -100,10 +100,10 @@ void readonly_root(const Subject& s, Verdicts& out) {
 /// the option: volumes of pods are bind mounts.
 void noexec_var(const Subject& s, Verdicts& out) {
   if (s.facts.storage.mounts.empty()) return out.unknown("/proc/mounts could not be read");
-  const auto check = [&](const char* path, Severity severity, const char* says) {
+  const auto check = [&](const char* path, Severity severity, const char* message) {
     const Mount* mount = mount_of(s.facts, path);
     if (mount && has(mount->options, "noexec"))
-      out.fail(severity, says, fmt::format("{}: {} is mounted noexec", path, mount->path),
+      out.fail(severity, message, fmt::format("{}: {} is mounted noexec", path, mount->path),
                fmt::format("mount -o remount,exec {} and change /etc/fstab", mount->path));
   };
   check("/opt/cni/bin", Severity::blocker, "network plugins cannot run, and no pod starts");

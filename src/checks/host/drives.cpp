@@ -48,8 +48,8 @@ void raid(const Subject& s, Verdicts& out) {
 constexpr std::uint64_t worn = 90;
 
 void smart(const Subject& s, Verdicts& out) {
-  const auto bad = [&](const std::string& device, const std::string& says, const std::string& evidence) {
-    out.fail(Severity::warning, fmt::format("{} {}", device, says), evidence,
+  const auto bad = [&](const std::string& device, const std::string& message, const std::string& evidence) {
+    out.fail(Severity::warning, fmt::format("{} {}", device, message), evidence,
              "move its data, and replace the drive");
   };
   for (const auto& [name, state] : s.facts.storage.nvme_states)

@@ -22,7 +22,7 @@ struct Sign {
   std::array<const char*, 4> none;  ///< and with none of these
   double within;                    ///< seconds before now; 0: since boot
   Severity severity;
-  const char* says;
+  const char* message;
   const char* remedy;
 };
 
@@ -45,7 +45,7 @@ void search(const Subject& s, Verdicts& out) {
     if (shows(sign, line.text)) ++count, last = &line;
   }
   if (!last) return;
-  out.fail(sign.severity, sign.says,
+  out.fail(sign.severity, sign.message,
            fmt::format("{}, the last: [{:.0f}] {}", count == 1 ? "1 line" : fmt::format("{} lines", count),
                        last->seconds, last->text),
            sign.remedy);

@@ -108,7 +108,7 @@ void one_cluster(const Group& group, Verdicts& out) {
 }
 
 struct Trouble {
-  std::string_view contains, says, remedy;
+  std::string_view contains, message, remedy;
 };
 constexpr std::array troubles = {
     Trouble{"certificate has expired", "a certificate between kubelet and API server has expired",
@@ -142,7 +142,7 @@ void kubelet_bootstrap(const Subject& s, Verdicts& out) {
   for (const Trouble& trouble : troubles)
     for (auto line = kubernetes.kubelet_log.rbegin(); line != kubernetes.kubelet_log.rend(); ++line)
       if (line->find(trouble.contains) != std::string::npos)
-        return out.fail(Severity::blocker, std::string(trouble.says), *line, std::string(trouble.remedy));
+        return out.fail(Severity::blocker, std::string(trouble.message), *line, std::string(trouble.remedy));
   out.pass("the kubelet's journal shows no errors with the API server");
 }
 

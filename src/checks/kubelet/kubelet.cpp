@@ -19,7 +19,7 @@ std::optional<base::Version> judged_version(const Subject& s) {
 }
 
 void fail_all(const std::vector<LintProblem>& problems, Verdicts& out) {
-  for (const LintProblem& c : problems) out.fail(c.severity, c.says, c.evidence, c.remedy);
+  for (const LintProblem& c : problems) out.fail(c.severity, c.message, c.evidence, c.remedy);
 }
 
 std::map<std::string, bool> gates_of(const Subject& s) {

@@ -23,9 +23,9 @@ constexpr std::array<std::string_view, 5> parts = {"etcd", "kube-apiserver", "ku
                                                    "kube-scheduler", "kube-vip"};
 
 std::size_t part_of(std::string_view pod) {
-  constexpr std::string_view space = "kube-system/";
-  if (!pod.starts_with(space)) return parts.size();
-  pod.remove_prefix(space.size());
+  constexpr std::string_view ns = "kube-system/";
+  if (!pod.starts_with(ns)) return parts.size();
+  pod.remove_prefix(ns.size());
   const auto* const part = std::ranges::find_if(parts, [&](std::string_view name) {
     return pod.starts_with(name) && pod.substr(name.size()).starts_with('-');
   });
@@ -99,7 +99,7 @@ bool is_static_pod(std::string_view pod) {
 bool is_system_pod(std::string_view pod) {
   return std::ranges::any_of(
       std::array<std::string_view, 3>{"kube-system/", "kube-flannel/", "kube-node-lease/"},
-      [&](std::string_view space) { return pod.starts_with(space); });
+      [&](std::string_view ns) { return pod.starts_with(ns); });
 }
 
 std::string plain_line(std::string_view line) {

@@ -190,13 +190,13 @@ void containers_run(const Subject&, const PodStates& states, Verdicts& out) {
     if (etcd && is_static && &one != &broken.front()) continue;
     std::string evidence = fmt::format("{}, container {}", one.full(), one.name);
     if (one.attempt > 0) evidence += fmt::format(", {} restart{}", one.attempt, one.attempt == 1 ? "" : "s");
-    evidence += fmt::format("; its log: /var/log/pods/{}_{}_*/{}", one.space, one.pod, one.name);
+    evidence += fmt::format("; its log: /var/log/pods/{}_{}_*/{}", one.ns, one.pod, one.name);
     if (&one == &broken.front()) evidence += also;
     out.fail(
         severity_for(one.full()), how_it_ended(one), evidence,
         is_static
             ? fmt::format("correct /etc/kubernetes/manifests/{}.yaml, and what it was written from", one.name)
-            : fmt::format("kubectl -n {} logs --previous {} -c {}", one.space, one.pod, one.name));
+            : fmt::format("kubectl -n {} logs --previous {} -c {}", one.ns, one.pod, one.name));
   }
   bool other_driver = false;
   for (const PodError& error : current_errors(states)) {

@@ -58,7 +58,7 @@ void default_runtime(const Subject& s, Verdicts& out) {
 }
 
 struct Trouble {
-  std::string_view contains, says, remedy;
+  std::string_view contains, message, remedy;
 };
 constexpr std::array cli_troubles = {
     Trouble{"driver not loaded", "the toolkit finds no driver", "modprobe nvidia && nvidia-modprobe -c0 -u"},
@@ -77,11 +77,11 @@ void cli_info(const Subject& s, Verdicts& out) {
   if (!toolkit.cli_status) return out.skip("nvidia-container-cli was not run: it or the driver is missing");
   if (*toolkit.cli_status == 0) return;
   for (const Trouble& trouble : cli_troubles)
-    if (toolkit.cli_says.find(trouble.contains) != std::string::npos)
-      return out.fail(gpu_severity(s), std::string(trouble.says), toolkit.cli_says,
+    if (toolkit.cli_message.find(trouble.contains) != std::string::npos)
+      return out.fail(gpu_severity(s), std::string(trouble.message), toolkit.cli_message,
                       std::string(trouble.remedy));
   out.fail(gpu_severity(s), "the toolkit cannot query the GPUs",
-           fmt::format("status {}: {}", *toolkit.cli_status, toolkit.cli_says),
+           fmt::format("status {}: {}", *toolkit.cli_status, toolkit.cli_message),
            "nvidia-container-cli -d /dev/stderr info");
 }
 

@@ -107,7 +107,7 @@ void imports(const Subject& s, Verdicts& out) {
 }
 
 /// Images with CUDA are 10 to 20 GB each, unpacked in addition to the layers.
-void root_space(const Subject& s, Verdicts& out) {
+void root_ns(const Subject& s, Verdicts& out) {
   const auto* containerd = containerd_of(s, out);
   if (!containerd) return;
   if (!is_gpu_host(s, out)) return;
@@ -137,8 +137,8 @@ void limits(const Subject& s, Verdicts& out) {
     const auto place = unit->second.limits.find(key);
     return place == unit->second.limits.end() ? std::string() : place->second;
   };
-  const auto limit = [&](Severity severity, const char* key, const char* says, const char* wanted) {
-    out.fail(severity, says, fmt::format("containerd.service has {}={}", key, value(key)),
+  const auto limit = [&](Severity severity, const char* key, const char* message, const char* wanted) {
+    out.fail(severity, message, fmt::format("containerd.service has {}={}", key, value(key)),
              fmt::format("systemctl edit containerd: [Service] {}={}, then: systemctl restart containerd",
                          key, wanted));
   };
@@ -259,7 +259,7 @@ constexpr std::array runtime_settings_rows = std::to_array<Check>({
      preflight | node, imports},
     {"rt.containerd.root-space", "there is enough space for large images", "GPU images are 10 to 20 GB each",
      "containerd containerd-dump /etc/containerd/config.toml containerd-imports disks pci", preflight | node,
-     root_space},
+     root_ns},
     {"rt.containerd.limits", "containerd's unit sets no low limits", "every container inherits them",
      "containerd containerd-dump /etc/containerd/config.toml containerd-imports units "
      "/proc/modules pci",

@@ -20,21 +20,22 @@ bool is_out_of_reach(const Subject& s) {
 /// Before an installation: the source of the run.
 void to_come(const Subject& s, Verdicts& out) {
   constexpr const char* seen = "neither nvidia-ctk nor nvidia-container-runtime is in PATH";
-  const std::string says = "the NVIDIA Container Toolkit is not installed";
+  const std::string message = "the NVIDIA Container Toolkit is not installed";
   switch (supply_of(s, s.decisions.of(s.host.name).toolkit)) {
     case spec::Supply::repositories:
-      return out.fail(Severity::warning, says + " yet", seen, "gpu.toolkit.install");
+      return out.fail(Severity::warning, message + " yet", seen, "gpu.toolkit.install");
     case spec::Supply::bundle:
-      return out.fail(Severity::warning, says + " yet; the bundle contains it", seen,
+      return out.fail(Severity::warning, message + " yet; the bundle contains it", seen,
                       "gpu.toolkit.from-bundle");
     case spec::Supply::skipped:
-      return out.fail(Severity::warning, says + ", and this run skips its installation: pods cannot use GPUs",
-                      seen, "omit --skip-phases gpu/toolkit, or: apt-get install nvidia-container-toolkit");
+      return out.fail(Severity::warning,
+                      message + ", and this run skips its installation: pods cannot use GPUs", seen,
+                      "omit --skip-phases gpu/toolkit, or: apt-get install nvidia-container-toolkit");
     case spec::Supply::open:
     case spec::Supply::none:
       break;
   }
-  out.fail(Severity::warning, says + ", and only the bundle can install it", seen,
+  out.fail(Severity::warning, message + ", and only the bundle can install it", seen,
            "gpuadm doctor --bundle DIR checks whether the bundle contains it");
 }
 

@@ -113,11 +113,11 @@ void flag_is(const Item& item, const Subject& subject, Verdicts& out) {
   if (holds == item.want)
     return out.pass(value ? fmt::format("{} has --{}={}", item.part, item.name, *value)
                           : fmt::format("{} has --{}={} by default", item.part, item.name, item.unset));
-  const std::string says = value ? fmt::format("{} has --{}={}", item.part, item.name, *value)
-                           : item.unset.empty()
-                               ? fmt::format("{} has no --{}", item.part, item.name)
-                               : fmt::format("{} has --{}={} by default", item.part, item.name, item.unset);
-  out.fail(item.severity, says, flag_text(item, *pod),
+  const std::string message =
+      value                ? fmt::format("{} has --{}={}", item.part, item.name, *value)
+      : item.unset.empty() ? fmt::format("{} has no --{}", item.part, item.name)
+                           : fmt::format("{} has --{}={} by default", item.part, item.name, item.unset);
+  out.fail(item.severity, message, flag_text(item, *pod),
            flag_remedy(item, fmt::format("--{}={}", item.name, item.want)));
 }
 

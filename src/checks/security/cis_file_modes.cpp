@@ -146,11 +146,11 @@ void files_have_mode(const Item& item, const Subject& subject, Verdicts& out) {
   }
   if (wrong.empty()) return;
   const bool several = names.size() > 1;
-  const std::string says =
+  const std::string message =
       severity == Severity::warning
           ? fmt::format("users other than root can access {}", some(names))
           : fmt::format("{} {} more permissions than {}", some(names), several ? "have" : "has", item.want);
-  out.fail(severity, says, some(wrong),
+  out.fail(severity, message, some(wrong),
            remedy(item, fmt::format("chmod {} {}", item.want, base::join(quoted, " "))));
 }
 

@@ -162,10 +162,10 @@ void audit_limit(const Item& item, const Subject& subject, Verdicts& out) {
   if (holds.value_or(0) >= base::to_int(item.want).value_or(0))
     return out.pass(
         fmt::format("kube-apiserver has --{}={}{}", item.name, *holds, flag ? "" : " by default"));
-  const std::string says = holds.value_or(0) == 0
-                               ? std::string(item.unset)
-                               : fmt::format("kube-apiserver has --{}={}", item.name, *holds);
-  out.fail(item.severity, says, flag_text(item, *pod), fix);
+  const std::string message = holds.value_or(0) == 0
+                                  ? std::string(item.unset)
+                                  : fmt::format("kube-apiserver has --{}={}", item.name, *holds);
+  out.fail(item.severity, message, flag_text(item, *pod), fix);
 }
 
 /// `want`: the maximum in seconds.

@@ -55,7 +55,7 @@ const Finding& root_of(std::span<const Finding> findings, const Finding& finding
 }
 
 std::string message_of(const Finding& finding) {
-  return base::printable(fmt::format("{} ({})", finding.says, finding.id), message_limit);
+  return base::printable(fmt::format("{} ({})", finding.message, finding.id), message_limit);
 }
 
 HealthCondition condition_of(Part part, std::span<const Finding> findings, Severity limit) {

@@ -181,7 +181,7 @@ Labels labels_of(const Gpu& gpu, const NodeMetrics& metrics, const std::vector<c
   std::set<std::pair<std::string, std::string>> pods;
   std::set<std::string> containers;
   for (const GpuUser* user : users) {
-    pods.emplace(user->space, user->pod);
+    pods.emplace(user->ns, user->pod);
     containers.insert(user->container);
   }
   if (pods.size() != 1) return labels;
@@ -239,17 +239,17 @@ void add_pods(MetricsText& text, const NodeMetrics& metrics) {
   constexpr double mebibyte = 1u << 20;
   std::map<std::tuple<std::string, std::string, std::string, std::string>, double> used;
   for (const GpuUser& user : metrics.users)
-    used[{user.uuid, user.space, user.pod, user.container}] +=
+    used[{user.uuid, user.ns, user.pod, user.container}] +=
         user.used_mib ? static_cast<double>(*user.used_mib) * mebibyte
                       : std::numeric_limits<double>::quiet_NaN();
   text.head("gpuadm_gpu_pod_memory_used_bytes", Type::gauge,
             "Memory of a GPU that a container uses; also where several pods share the GPU.");
   for (const auto& [key, bytes] : used) {
-    const auto& [uuid, space, pod, container] = key;
+    const auto& [uuid, ns, pod, container] = key;
     const auto gpu = std::ranges::find(metrics.nvidia->gpus, uuid, &Gpu::uuid);
     if (gpu == metrics.nvidia->gpus.end()) continue;
     Labels list = own_labels(*gpu, metrics);
-    list.insert(list.end(), {{"container", container}, {"namespace", space}, {"pod", pod}});
+    list.insert(list.end(), {{"container", container}, {"namespace", ns}, {"pod", pod}});
     text.sample(list, bytes);
   }
 }

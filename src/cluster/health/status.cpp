@@ -50,7 +50,7 @@ std::string trouble_of(const HealthRow& row) {
     return fmt::format("the timer is {}: run gpuadm health enable", on.timer.empty() ? "missing" : on.timer);
   if (!on.service.empty() && on.service != "success")
     return fmt::format("the last run failed ({}): {}", on.service,
-                       on.says.empty() ? "run journalctl -u gpuadm-health" : on.says);
+                       on.message.empty() ? "run journalctl -u gpuadm-health" : on.message);
   if (on.state && !on.state->problem.empty()) return "not sent to the API server: " + on.state->problem;
   return {};
 }
@@ -76,7 +76,7 @@ HealthOnHost read_health_status(const std::string& host, std::string_view output
     const std::string_view key = line.substr(0, blank), value = base::trim(line.substr(blank + 1));
     if (key == "timer") on.timer = value;
     if (key == "service") on.service = value;
-    if (key == "says") on.says = value;
+    if (key == "says") on.message = value;
     if (key != "state") continue;
     const auto tree = base::json::read(value, host + ": state.json");
     if (!tree) continue;
@@ -99,7 +99,8 @@ Verdict health_verdict(std::span<const HealthRow> rows) {
       verdict.unread.push_back({where, trouble, {}});
     for (const HealthCondition& one : shown(row))
       if (one.status == "False")
-        verdict.problems.push_back({where, fmt::format("{}: {}", one.type, one.message.empty() ? one.reason : one.message), {}});
+        verdict.problems.push_back(
+            {where, fmt::format("{}: {}", one.type, one.message.empty() ? one.reason : one.message), {}});
       else if (one.status != "True")
         verdict.unread.push_back({where, one.type + " is unknown", {}});
   }

@@ -57,7 +57,7 @@ TimelineBar bar_of(const std::string& label, const Course& course, SaidOf said_o
     const double from = course.times[i], to = course.times[i + 1];
     if (!said || to <= from) continue;
     TimelineSpan* last = bar.spans.empty() ? nullptr : &bar.spans.back();
-    if (last && last->to == from && last->condition == said->condition && last->says == said->text)
+    if (last && last->to == from && last->condition == said->condition && last->message == said->text)
       last->to = to;
     else
       bar.spans.push_back({from, to, said->condition, said->text});

@@ -70,10 +70,10 @@ Result<Outcome> config_explain(const ConfigOptions& options, Io& io) {
         std::ranges::any_of(options.keys, [&](const std::string& name) { return is_named(key.path, name); });
     if (!options.keys.empty() && !named) continue;
     tree.push(base::Tree::map_of(
-        {{"path", key.path}, {"type", key.type}, {"default", key.fallback}, {"says", key.says}}));
+        {{"path", key.path}, {"type", key.type}, {"default", key.fallback}, {"message", key.message}}));
     text += fmt::format("{}  {}{}\n    {}\n", key.path, key.type,
                         key.fallback.empty() ? "" : fmt::format(", default {}", key.fallback),
-                        report::wrapped(key.says, 4, io.out_style.width));
+                        report::wrapped(key.message, 4, io.out_style.width));
   }
   io.out(options.format == Format::json ? base::json::write(tree) + "\n" : text);
   return Outcome::done;

@@ -212,12 +212,13 @@ class Draft {
   std::string name_, text_;
 };
 
-Result<session::Recording> survey_hosts(const ConfigInitOptions& options, const assets::Store& assets,
-                                        Io& io) {
+Result<session::ClusterSurvey> survey_hosts(const ConfigInitOptions& options, const assets::Store& assets,
+                                            Io& io) {
   if (!options.from.empty() && !options.hosts.targets.empty())
     return base::fail(base::Fault::usage, "--from cannot be combined with hosts");
   if (!options.from.empty()) return session::load_recording(options.from);
-  session::Recording recording{TRY(session::read_cluster(options.hosts, options.common.connection)), {}, {}};
+  session::ClusterSurvey recording{
+      TRY(session::read_cluster(options.hosts, options.common.connection)), {}, {}};
   const auto connections = TRY(session::Connections::open(recording.cluster, options.common.connection, io));
   const auto fleet = connections->fleet(session::Access::read_only);
   recording.survey = TRY(
@@ -230,7 +231,7 @@ Result<Outcome> config_init(const ConfigInitOptions& options, Io& io) {
   if (!options.output.empty())
     TRY(base::is_new(options.output, "specify a file that does not exist, or omit -o to print it"));
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
-  const session::Recording recording = TRY(survey_hosts(options, assets, io));
+  const session::ClusterSurvey recording = TRY(survey_hosts(options, assets, io));
   for (const auto& [host, facts] : recording.survey.census)
     if (!facts) io.err(fmt::format("{}\n", base::printable(facts.error().what)));
   if (recording.survey.none_reached()) return Outcome::unreachable;

@@ -4,7 +4,7 @@
 #include "gpuadm/bundle/fetch.hpp"
 #include "gpuadm/bundle/files.hpp"
 #include "gpuadm/bundle/signature.hpp"
-#include "gpuadm/session/environment.hpp"
+#include "gpuadm/session/connections.hpp"
 #include "gpuadm/transport/run_local.hpp"
 #include "gpuadm/workload/addon.hpp"
 

@@ -6,7 +6,7 @@
 #include "gpuadm/base/yaml.hpp"
 #include "gpuadm/facts/families.hpp"
 #include "gpuadm/facts/from_tree.hpp"
-#include "gpuadm/session/kubernetes_version.hpp"
+#include "gpuadm/session/run_playbook.hpp"
 #include "gpuadm/spec/network_plugins.hpp"
 #include "gpuadm/spec/storage.hpp"
 #include "gpuadm/workload/addon.hpp"

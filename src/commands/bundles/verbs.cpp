@@ -6,7 +6,7 @@
 #include "gpuadm/bundle/files.hpp"
 #include "gpuadm/bundle/signature.hpp"
 #include "gpuadm/report/wrap.hpp"
-#include "gpuadm/session/open_bundle.hpp"
+#include "gpuadm/session/run_playbook.hpp"
 
 #include "commands/bundles/bundle_options.hpp"
 #include "commands/bundles/write.hpp"
@@ -156,7 +156,7 @@ Result<Outcome> bundle_diff(const BundleOptions& options, Io& io) {
 Result<Outcome> bundle_extend(const BundleExtendOptions& options, Io& io) {
   TRY(check_output(options.output));
   for (const std::string& image : options.images) (void)TRY(base::parse_image_reference(image));
-  bundle::Bundle opened = TRY(session::bring_bundle(options.bundle, options.signers, io));
+  bundle::Bundle opened = TRY(session::open_verified(options.bundle, options.signers, io));
   bundle::Blobs blobs = TRY(bundle::as_blobs(opened));
   bundle::Fetcher fetcher = TRY(open_fetcher(options.source, {}, io));
   std::map<std::string, fs::path> more;

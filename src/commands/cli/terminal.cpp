@@ -16,7 +16,7 @@
 namespace commands {
 namespace {
 
-constexpr int patience_ms = 300'000;  // time limit for an answer
+constexpr int timeout_ms = 300'000;  // time limit for an answer
 
 int first_error = 0;  // of standard output
 
@@ -70,7 +70,7 @@ class Tty {
     write_all(descriptor_, prompt);
     pollfd ready{.fd = descriptor_, .events = POLLIN, .revents = 0};
     int polled = 0;
-    do polled = ::poll(&ready, 1, patience_ms);
+    do polled = ::poll(&ready, 1, timeout_ms);
     while (polled < 0 && errno == EINTR);
     char line[1024];
     const ssize_t size = polled > 0 ? ::read(descriptor_, line, sizeof line) : 0;

@@ -78,7 +78,7 @@ Result<std::vector<Demo>> demos(const assets::Store& assets) {
   return all;
 }
 
-Result<session::Recording> recording_of(const Demo& demo, const assets::Store& assets) {
+Result<session::ClusterSurvey> recording_of(const Demo& demo, const assets::Store& assets) {
   const std::string folder = "data/recordings/" + demo.machine;
   return session::read_recording([&](const std::string& file) { return assets.read(folder + "/" + file); },
                                  folder, Tree::map_of({{"hosts", demo.hosts}, {"cluster", demo.cluster}}));

@@ -27,6 +27,6 @@ struct Demo {
 [[nodiscard]] Result<std::vector<Demo>> demos(const assets::Store& assets);
 
 /// The machine with the fault.
-[[nodiscard]] Result<session::Recording> recording_of(const Demo& demo, const assets::Store& assets);
+[[nodiscard]] Result<session::ClusterSurvey> recording_of(const Demo& demo, const assets::Store& assets);
 
 }  // namespace commands

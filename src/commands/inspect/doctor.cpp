@@ -3,14 +3,12 @@
 #include "gpuadm/facts/control_plane.hpp"
 #include "gpuadm/report/wrap.hpp"
 #include "gpuadm/session/census.hpp"
-#include "gpuadm/session/cluster_view.hpp"
+#include "gpuadm/session/cluster.hpp"
 #include "gpuadm/session/connections.hpp"
-#include "gpuadm/session/decide.hpp"
 #include "gpuadm/session/findings.hpp"
-#include "gpuadm/session/host_stages.hpp"
-#include "gpuadm/session/open_bundle.hpp"
 #include "gpuadm/session/recording.hpp"
 #include "gpuadm/session/run_folder.hpp"
+#include "gpuadm/session/run_playbook.hpp"
 #include "gpuadm/session/watch.hpp"
 #include "gpuadm/spec/cluster.hpp"
 
@@ -58,7 +56,7 @@ bool asks_for_security(const DoctorOptions& options) {
 
 /// Evaluates the checks of the stage.
 Result<std::vector<report::Finding>> find_for(const DoctorOptions& options,
-                                              const session::Recording& recording,
+                                              const session::ClusterSurvey& recording,
                                               const spec::Decisions& decisions, const assets::Store& assets) {
   const facts::Census& census = recording.survey.census;
   if (options.stage.empty())
@@ -106,10 +104,10 @@ Result<Demo> demo_named(const DoctorOptions& options, const assets::Store& asset
 }
 
 /// Loads a recording.
-Result<session::Recording> recorded(const DoctorOptions& options) {
+Result<session::ClusterSurvey> recorded(const DoctorOptions& options) {
   if (names_hosts(options))
     return base::fail(base::Fault::usage, "--from cannot be combined with hosts or files");
-  session::Recording recording = TRY(session::load_recording(options.from, texts_of(options)));
+  session::ClusterSurvey recording = TRY(session::load_recording(options.from, texts_of(options)));
   if (options.stage == "cluster" && !recording.view)
     return base::fail(base::Fault::usage,
                       fmt::format("{}: the recording contains no cluster", options.from.string()),
@@ -121,12 +119,14 @@ Result<session::Recording> recorded(const DoctorOptions& options) {
 constexpr const char* unread_cluster = "gpuadm-probe 1\n=== end\n";
 
 /// How long doctor without --stage waits for a control-plane node to describe its cluster.
-constexpr std::chrono::seconds impatience{60};
+constexpr std::chrono::seconds first_view_timeout{60};
 
 /// Surveys the hosts.
-Result<session::Recording> survey_hosts(const DoctorOptions& options, const assets::Store& assets, Io& io) {
+Result<session::ClusterSurvey> survey_hosts(const DoctorOptions& options, const assets::Store& assets,
+                                            Io& io) {
   const bool in_cluster = options.stage == "cluster", by_state = options.stage.empty();
-  session::Recording recording{TRY(session::read_cluster(options.hosts, options.common.connection)), {}, {}};
+  session::ClusterSurvey recording{
+      TRY(session::read_cluster(options.hosts, options.common.connection)), {}, {}};
   auto& [cluster, survey, view] = recording;
   const auto connections = TRY(session::Connections::open(cluster, options.common.connection, io));
   const auto fleet = connections->fleet(session::Access::read_only);
@@ -145,7 +145,7 @@ Result<session::Recording> survey_hosts(const DoctorOptions& options, const asse
   if (in_cluster) view = TRY(session::view_cluster(cluster, survey.census, *fleet, assets));
   if (by_state && session::has_control_plane(cluster, survey.census)) {
     // Hosts are checked even if no control plane responds.
-    auto answer = session::view_cluster(cluster, survey.census, *fleet, assets, impatience);
+    auto answer = session::view_cluster(cluster, survey.census, *fleet, assets, first_view_timeout);
     if (answer) view = std::move(*answer);
     if (!answer && answer.error().fault == base::Fault::interrupted) return std::unexpected(answer.error());
     if (!answer) {
@@ -157,11 +157,11 @@ Result<session::Recording> survey_hosts(const DoctorOptions& options, const asse
 }
 
 /// The decisions of `gpuadm init --bundle`.
-Result<spec::Decisions> decide(const DoctorOptions& options, const session::Recording& recording,
+Result<spec::Decisions> decide(const DoctorOptions& options, const session::ClusterSurvey& recording,
                                const Io& io) {
   spec::Decisions decisions;
   if (options.bundle.empty()) return decisions;
-  const bundle::Bundle bundle = TRY(session::bring_bundle(options.bundle, {}, io));
+  const bundle::Bundle bundle = TRY(session::open_verified(options.bundle, {}, io));
   if (!recording.cluster.kubernetes.version) decisions.kubernetes = base::Version::parse(bundle.kubernetes);
   session::decide_supplies(recording.cluster, recording.survey.census, &bundle, {}, decisions);
   return decisions;
@@ -210,9 +210,10 @@ std::string next_command(const std::vector<report::Finding>& findings, const fac
 
 /// "Cluster lab: 2 problems found": the verdict that status shows. Empty: no cluster was read, or only a part
 /// of the checks was evaluated.
-std::string cluster_verdict(const std::vector<report::Finding>& findings, const session::Recording& recording,
-                            const DoctorOptions& options) {
-  if (!recording.view || !options.only.empty() || !options.skip.empty() || !options.baseline.empty()) return {};
+std::string cluster_verdict(const std::vector<report::Finding>& findings,
+                            const session::ClusterSurvey& recording, const DoctorOptions& options) {
+  if (!recording.view || !options.only.empty() || !options.skip.empty() || !options.baseline.empty())
+    return {};
   const auto view = facts::parse_cluster(*recording.view);
   if (!view) return {};
   const auto& census = recording.survey.census;
@@ -239,11 +240,12 @@ std::string text_of(const std::vector<report::Finding>& findings, const std::str
   if (!checked.empty()) text += report::wrapped(checked, 0, style.width) + "\n";
   text += "\n" + (report::is_brief(style) ? report::short_details(findings, style)
                                           : report::details(findings, style));
-  if (style.view == report::View::live && !next.empty()) text += fmt::format("next: {}\n", style.complete ? style.complete(next) : next);
+  if (style.view == report::View::live && !next.empty())
+    text += fmt::format("next: {}\n", style.complete ? style.complete(next) : next);
   return text;
 }
 
-void show(const std::vector<report::Finding>& findings, const session::Recording& recording,
+void show(const std::vector<report::Finding>& findings, const session::ClusterSurvey& recording,
           const std::map<std::string, std::string>& stages, const DoctorOptions& options, const Io& io) {
   switch (options.format) {
     case Format::json:
@@ -280,7 +282,7 @@ Result<Outcome> doctor(const DoctorOptions& asked, Io& io) {
   }
   spec::Decisions decisions;
   const session::Judge judge =
-      [&](const session::Recording& recording) -> Result<std::vector<report::Finding>> {
+      [&](const session::ClusterSurvey& recording) -> Result<std::vector<report::Finding>> {
     auto findings = TRY(find_for(options, recording, decisions, assets));
     std::erase_if(findings, [&](const report::Finding& finding) {
       return (finding.id != session::reachable && !wanted(options, finding.id)) ||
@@ -291,9 +293,9 @@ Result<Outcome> doctor(const DoctorOptions& asked, Io& io) {
     return findings;
   };
   if (options.watch > 0) return watch_and_report(options, assets, judge, io);
-  session::Recording recording = TRY(demo                   ? recording_of(*demo, assets)
-                                     : options.from.empty() ? survey_hosts(options, assets, io)
-                                                            : recorded(options));
+  session::ClusterSurvey recording = TRY(demo                   ? recording_of(*demo, assets)
+                                         : options.from.empty() ? survey_hosts(options, assets, io)
+                                                                : recorded(options));
   if (!options.bundle.empty()) recording.cluster.kubernetes.source = spec::Source::bundle;
   decisions = TRY(decide(options, recording, io));
   const std::vector<report::Finding> findings = TRY(judge(recording));

@@ -1,7 +1,6 @@
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/report/wrap.hpp"
-#include "gpuadm/session/check_ids.hpp"
 #include "gpuadm/session/findings.hpp"
 #include "gpuadm/workload/train_check.hpp"
 
@@ -70,10 +69,10 @@ std::string indented(std::string_view text, std::size_t width, Wrap wrap = repor
 
 std::string to_text(const ExplainedCheck& page, std::size_t width) {
   std::string text = fmt::format("{}: {}\n", page.about.id, page.about.title);
-  for (const auto& [key, heading, says] : parts_of(page))
-    if (!says.empty())
+  for (const auto& [key, heading, message] : parts_of(page))
+    if (!message.empty())
       text += fmt::format("  {}\n{}", heading,
-                          indented(says, width, key == "byHand" ? report::padded : report::wrapped));
+                          indented(message, width, key == "byHand" ? report::padded : report::wrapped));
   if (!page.article.sources.empty())
     text += fmt::format("  Source\n{}", indented(base::join(page.article.sources, "\n"), width));
   if (!page.article.caused_by.empty())
@@ -93,10 +92,10 @@ std::string links(const std::vector<std::string>& ids) {
 
 std::string to_markdown(const ExplainedCheck& page) {
   std::string text = fmt::format("# {}\n\n{}\n", page.about.id, page.about.title);
-  for (const auto& [key, heading, says] : parts_of(page))
-    if (!says.empty())
-      text += key == "byHand" ? fmt::format("\n## {}\n\n```sh\n{}\n```\n", heading, says)
-                              : fmt::format("\n## {}\n\n{}\n", heading, says);
+  for (const auto& [key, heading, message] : parts_of(page))
+    if (!message.empty())
+      text += key == "byHand" ? fmt::format("\n## {}\n\n```sh\n{}\n```\n", heading, message)
+                              : fmt::format("\n## {}\n\n{}\n", heading, message);
   if (!page.article.sources.empty()) text += "\n## Source\n\n";
   for (const std::string& source : page.article.sources) text += fmt::format("- <{}>\n", source);
   if (!page.article.caused_by.empty())

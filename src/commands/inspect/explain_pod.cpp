@@ -3,11 +3,9 @@
 #include "gpuadm/base/host_errors.hpp"
 #include "gpuadm/base/shell.hpp"
 #include "gpuadm/base/text.hpp"
-#include "gpuadm/session/ask.hpp"
 #include "gpuadm/session/census.hpp"
-#include "gpuadm/session/cluster_view.hpp"
+#include "gpuadm/session/cluster.hpp"
 #include "gpuadm/session/connections.hpp"
-#include "gpuadm/session/typed.hpp"
 
 #include <fmt/format.h>
 
@@ -20,15 +18,14 @@ namespace {
 using base::Fault;
 
 /// Each command in the script has a shorter limit.
-constexpr std::chrono::seconds patience{180};
+constexpr std::chrono::seconds timeout{180};
 
 Result<transport::Command> pod_command(const kube::PodName& name, const assets::Store& assets) {
   transport::Command command = TRY(session::view_command(assets));
   command.label = "read the pod";
-  command.timeout = patience;
-  command.script =
-      base::assignments({{"purpose", "pod"}, {"pod_space", name.space}, {"pod_name", name.name}}) +
-      TRY(assets.read("playbooks/read/pod.sh")) + "\n" + command.script.text();
+  command.timeout = timeout;
+  command.script = base::assignments({{"purpose", "pod"}, {"pod_space", name.ns}, {"pod_name", name.name}}) +
+                   TRY(assets.read("playbooks/read/pod.sh")) + "\n" + command.script.text();
   return command;
 }
 
@@ -110,7 +107,7 @@ std::optional<PodReason> reason_of(const spec::Cluster& cluster, const kube::Pod
 
 std::string explain_command(const kube::PodName& name, const session::Hosts& hosts,
                             const session::Connection& connection) {
-  return fmt::format("gpuadm explain pod {}/{}{}", name.space, name.name, session::typed(hosts, connection));
+  return fmt::format("gpuadm explain pod {}/{}{}", name.ns, name.name, session::typed(hosts, connection));
 }
 
 std::string with_details(const std::string& fix, const std::string& command) {

@@ -2,7 +2,7 @@
 
 #include "gpuadm/assets/assets.hpp"
 #include "gpuadm/kube/explanation.hpp"
-#include "gpuadm/session/cluster_client.hpp"
+#include "gpuadm/session/cluster.hpp"
 #include "gpuadm/session/options.hpp"
 #include "gpuadm/spec/cluster.hpp"
 #include "gpuadm/transport/fleet.hpp"

@@ -1,6 +1,5 @@
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/session/connections.hpp"
-#include "gpuadm/session/typed.hpp"
 
 #include "commands/inspect/explain_pod.hpp"
 #include "commands/shared_options.hpp"

@@ -3,8 +3,8 @@
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/report/findings.hpp"
+#include "gpuadm/session/cluster.hpp"
 #include "gpuadm/session/findings.hpp"
-#include "gpuadm/session/host_stages.hpp"
 #include "gpuadm/session/run_playbook.hpp"
 
 #include "commands/inspect/doctor_options.hpp"
@@ -106,7 +106,7 @@ std::string to_text(const std::vector<Finding>& gone) {
   std::string text;
   for (const Finding& finding : gone)
     text += fmt::format("fixed on {}: {} ({})\n", base::printable(finding.host),
-                        base::printable(finding.says), finding.id);
+                        base::printable(finding.message), finding.id);
   return text.empty() ? text : text + "\n";
 }
 
@@ -159,8 +159,8 @@ Result<Outcome> fix(const DoctorOptions& options, Io& io) {
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
   const playbook::Library library = TRY(playbook::Library::load(assets, "fix"));
   spec::Cluster cluster = TRY(session::read_cluster(options.hosts, options.common.connection));
-  const session::Session session =
-      TRY(session::Session::open(cluster, options.common.connection, options.consent, io));
+  const session::RunContext session =
+      TRY(session::RunContext::open(cluster, options.common.connection, options.consent, io));
 
   Check hosts(options, assets, cluster, *session.fleet, io);
   TRY(hosts.check());

@@ -1,8 +1,7 @@
 #include "commands/inspect/judge_status.hpp"
 
 #include "gpuadm/cluster/gpu_chain.hpp"
-#include "gpuadm/session/cluster_view.hpp"
-#include "gpuadm/session/host_stages.hpp"
+#include "gpuadm/session/cluster.hpp"
 
 #include <algorithm>
 
@@ -31,8 +30,8 @@ JudgedStatus judge_cluster(const cluster::ClusterSurvey& survey, std::vector<rep
   return judged;
 }
 
-base::Result<std::vector<report::Finding>> StatusJudge::find(
-    const session::Recording& survey, const std::optional<facts::ClusterFacts>& view) {
+base::Result<std::vector<report::Finding>> StatusJudge::find(const session::ClusterSurvey& survey,
+                                                             const std::optional<facts::ClusterFacts>& view) {
   facts::Census census;
   for (const auto& [host, facts] : survey.survey.census)
     if (facts && is_examined(*facts)) census.emplace(host, facts);
@@ -42,14 +41,14 @@ base::Result<std::vector<report::Finding>> StatusJudge::find(
   if (!view) return findings;
   auto of_cluster = checks::examine_cluster(survey.cluster, census, *view, *data_);
   // Status reads only a part of the cluster's objects; what it lacks of that part, status_of() reports.
-  std::erase_if(of_cluster, [](const report::Finding& finding) {
-    return finding.verdict == report::Verdict::unknown;
-  });
+  std::erase_if(of_cluster,
+                [](const report::Finding& finding) { return finding.verdict == report::Verdict::unknown; });
   std::ranges::move(of_cluster, std::back_inserter(findings));
   return findings;
 }
 
-base::Result<JudgedStatus> StatusJudge::judge(const session::Recording& survey, const std::string& asked) {
+base::Result<JudgedStatus> StatusJudge::judge(const session::ClusterSurvey& survey,
+                                              const std::string& asked) {
   std::optional<facts::ClusterFacts> view;
   if (survey.view) view = TRY(facts::parse_cluster(*survey.view));
   JudgedStatus judged =

@@ -33,11 +33,12 @@ class StatusJudge {
   StatusJudge(const assets::Store& assets, Complete complete)
       : assets_(assets), complete_(std::move(complete)) {}
   /// `asked`: the control-plane node that described the cluster; empty: none did.
-  [[nodiscard]] base::Result<JudgedStatus> judge(const session::Recording& survey, const std::string& asked);
+  [[nodiscard]] base::Result<JudgedStatus> judge(const session::ClusterSurvey& survey,
+                                                 const std::string& asked);
 
  private:
   [[nodiscard]] base::Result<std::vector<report::Finding>> find(
-      const session::Recording& survey, const std::optional<facts::ClusterFacts>& view);
+      const session::ClusterSurvey& survey, const std::optional<facts::ClusterFacts>& view);
 
   const assets::Store& assets_;
   Complete complete_;

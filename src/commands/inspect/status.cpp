@@ -4,10 +4,10 @@
 #include "gpuadm/base/yaml.hpp"
 #include "gpuadm/cluster/status_show.hpp"
 #include "gpuadm/facts/control_plane.hpp"
-#include "gpuadm/session/cluster_view.hpp"
+#include "gpuadm/session/cluster.hpp"
 #include "gpuadm/session/connections.hpp"
 #include "gpuadm/session/findings.hpp"
-#include "gpuadm/session/status_survey.hpp"
+#include "gpuadm/session/recording.hpp"
 
 #include "commands/inspect/judge_status.hpp"
 #include "commands/shared_options.hpp"
@@ -35,8 +35,8 @@ Result<cluster::Status> judge(const session::StatusSurvey& found, StatusJudge& j
   cluster::Status status = TRY(judges.judge(found.survey, found.asked)).status;
   if (!found.survey.view && found.unread)
     status.verdict.problems.push_back({"the cluster",
-                               "no control-plane node describes the cluster: " + found.unread->what,
-                               found.unread->hint});
+                                       "no control-plane node describes the cluster: " + found.unread->what,
+                                       found.unread->hint});
   return status;
 }
 

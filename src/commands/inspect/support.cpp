@@ -5,7 +5,7 @@
 #include "gpuadm/facts/control_plane.hpp"
 #include "gpuadm/report/findings.hpp"
 #include "gpuadm/session/census.hpp"
-#include "gpuadm/session/cluster_view.hpp"
+#include "gpuadm/session/cluster.hpp"
 #include "gpuadm/session/connections.hpp"
 #include "gpuadm/session/recording.hpp"
 
@@ -58,7 +58,7 @@ constexpr std::string_view review_note =
 class Support {
  public:
   Support(const SupportOptions& options, const assets::Store& assets, transport::Fleet& fleet,
-          session::Recording& recording, Archive& archive, Io& io)
+          session::ClusterSurvey& recording, Archive& archive, Io& io)
       : options_(options),
         assets_(assets),
         fleet_(fleet),
@@ -159,7 +159,7 @@ class Support {
 
   /// The doctor's findings on the recording, with names replaced.
   Result<std::string> report() {
-    const session::Recording recorded = TRY(session::load_recording(archive_.folder() / "recording"));
+    const session::ClusterSurvey recorded = TRY(session::load_recording(archive_.folder() / "recording"));
     auto findings =
         TRY(session::find(recorded.cluster, {}, recorded.survey.census, assets_, checks::Stage::node));
     if (recorded.view) {
@@ -174,7 +174,7 @@ class Support {
   const SupportOptions& options_;
   const assets::Store& assets_;
   transport::Fleet& fleet_;
-  session::Recording& recording_;
+  session::ClusterSurvey& recording_;
   Archive& archive_;
   Io& io_;
   std::string control_plane_, renamed_;
@@ -184,7 +184,8 @@ class Support {
 /// Creates the support archive: docs/reference/support.md.
 Result<Outcome> support(const SupportOptions& options, Io& io) {
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
-  session::Recording recording{TRY(session::read_cluster(options.hosts, options.common.connection)), {}, {}};
+  session::ClusterSurvey recording{
+      TRY(session::read_cluster(options.hosts, options.common.connection)), {}, {}};
   const std::string name = fmt::format("gpuadm-support-{}", base::stamp(base::now()));
   const fs::path file = options.output.empty() ? fs::path(name + ".tar.gz") : options.output;
   if (std::error_code error; fs::exists(file, error))

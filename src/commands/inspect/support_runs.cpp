@@ -1,7 +1,7 @@
 #include "commands/inspect/support_runs.hpp"
 
 #include "gpuadm/base/files.hpp"
-#include "gpuadm/session/redactor.hpp"
+#include "gpuadm/session/recording.hpp"
 #include "gpuadm/spec/selected.hpp"
 
 #include <algorithm>

@@ -4,12 +4,11 @@
 #include "gpuadm/report/findings.hpp"
 #include "gpuadm/report/links.hpp"
 #include "gpuadm/session/census.hpp"
-#include "gpuadm/session/cluster_view.hpp"
+#include "gpuadm/session/cluster.hpp"
 #include "gpuadm/session/connections.hpp"
 #include "gpuadm/session/findings.hpp"
 #include "gpuadm/session/pod_tests.hpp"
 #include "gpuadm/session/run_playbook.hpp"
-#include "gpuadm/session/typed.hpp"
 
 #include "commands/inspect/judge_status.hpp"
 #include "commands/install/identity.hpp"
@@ -210,8 +209,8 @@ Result<Outcome> verify(const VerifyOptions& options, Io& terminal) {
   const spec::Cluster asked = TRY(session::read_cluster(options.hosts, options.common.connection));
 
   // State reported by hosts and control plane.
-  const session::Session session =
-      TRY(session::Session::open(asked, options.common.connection, Consent::given, io));
+  const session::RunContext session =
+      TRY(session::RunContext::open(asked, options.common.connection, Consent::given, io));
   const session::Survey survey = TRY(session::take_census(*session.fleet, assets));
   if (survey.none_reached()) TRY(session::all_read(survey.census));
   const auto view = TRY(session::view_cluster(asked, survey.census, *session.fleet, assets));

@@ -78,7 +78,8 @@ class WatchPage {
 Result<Outcome> watch_and_report(const DoctorOptions& options, const assets::Store& assets,
                                  const session::Judge& judge, Io& io) {
   TRY(goes_with(options));
-  session::Recording recording{TRY(session::read_cluster(options.hosts, options.common.connection)), {}, {}};
+  session::ClusterSurvey recording{
+      TRY(session::read_cluster(options.hosts, options.common.connection)), {}, {}};
   const auto connections = TRY(session::Connections::open(recording.cluster, options.common.connection, io));
   const auto fleet = connections->fleet(session::Access::read_only);
   std::vector<Finding> last;

@@ -2,7 +2,7 @@
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/yaml.hpp"
 #include "gpuadm/cluster/adopted.hpp"
-#include "gpuadm/session/cluster_view.hpp"
+#include "gpuadm/session/cluster.hpp"
 
 #include "commands/install/bring_up.hpp"
 #include "commands/shared_options.hpp"
@@ -129,8 +129,8 @@ Result<Outcome> record(const AdoptOptions& options, spec::Cluster cluster, const
   std::erase_if(cluster.hosts, [](const spec::Host& host) { return host.role != spec::Role::control_plane; });
   cluster.hosts.resize(1);
   const playbook::Library library = TRY(playbook::Library::load(assets, "adopt"));
-  const session::Session session =
-      TRY(session::Session::open(cluster, options.common.connection, options.consent, io));
+  const session::RunContext session =
+      TRY(session::RunContext::open(cluster, options.common.connection, options.consent, io));
   const session::Survey survey = TRY(session.survey_all(assets));
   Io aside = io;
   if (options.output.empty()) aside.out = io.err;

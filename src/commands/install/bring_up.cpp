@@ -2,11 +2,11 @@
 
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/report/columns.hpp"
-#include "gpuadm/session/cluster_view.hpp"
-#include "gpuadm/session/environment.hpp"
+#include "gpuadm/session/cluster.hpp"
+#include "gpuadm/session/connections.hpp"
 #include "gpuadm/session/findings.hpp"
-#include "gpuadm/session/network_judge.hpp"
-#include "gpuadm/session/open_bundle.hpp"
+#include "gpuadm/session/pod_tests.hpp"
+#include "gpuadm/session/run_playbook.hpp"
 
 #include "commands/install/bring_up_stages.hpp"
 #include "commands/operate/gpu/gpu_plan.hpp"
@@ -59,7 +59,7 @@ Result<> keep_gpu_settings(spec::Cluster& cluster, const session::Survey& survey
 
 /// The cluster that the run is about: its stored cluster file with what was typed, or the cluster file.
 Result<Identity> identify_cluster(const InitOptions& options, spec::Cluster cluster,
-                                  const session::Survey& survey, const session::Session& session,
+                                  const session::Survey& survey, const session::RunContext& session,
                                   const assets::Store& assets, Io& io) {
   const std::filesystem::path& file = options.hosts.file;
   Identity identity = TRY(identify(std::move(cluster), file, survey, *session.fleet, assets));
@@ -75,7 +75,7 @@ Result<Identity> identify_cluster(const InitOptions& options, spec::Cluster clus
 }
 
 /// The cluster with the hosts that participate.
-Result<spec::Cluster> participating(const BringUp& setup, const session::Session& session,
+Result<spec::Cluster> participating(const BringUp& setup, const session::RunContext& session,
                                     session::Survey& survey, const assets::Store& assets) {
   if (!setup.resolve) return setup.cluster;
   spec::Cluster cluster = TRY(setup.resolve(setup.cluster, survey, *session.fleet));
@@ -123,7 +123,7 @@ Result<std::optional<bundle::Bundle>> prepare(const InitOptions& options, spec::
   TRY(session::known_ids(options.ignore));
   std::optional<bundle::Bundle> bundle;
   if (!options.bundle.empty())
-    bundle = TRY(session::bring_bundle(options.bundle, options.bundle_signers, io));
+    bundle = TRY(session::open_verified(options.bundle, options.bundle_signers, io));
   TRY(session::resolve_environment(cluster, assets));
   TRY(session::read_storage_keys(cluster));
   return bundle;
@@ -175,8 +175,8 @@ Result<Outcome> bring_up(const InitOptions& options, BringUp setup, Io& io) {
     return Outcome::done;
   }
   const std::optional<bundle::Bundle> bundle = TRY(prepare(options, setup.cluster, assets, io));
-  const session::Session session =
-      TRY(session::Session::open(setup.cluster, options.common.connection, options.consent, io));
+  const session::RunContext session =
+      TRY(session::RunContext::open(setup.cluster, options.common.connection, options.consent, io));
   session::Survey survey =
       TRY(setup.resolve ? session::take_census(*session.fleet, assets) : session.survey_all(assets));
   const Identity identity = TRY(identify_cluster(options, TRY(participating(setup, session, survey, assets)),

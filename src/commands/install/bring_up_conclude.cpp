@@ -1,8 +1,8 @@
 #include "gpuadm/base/files.hpp"
 #include "gpuadm/base/yaml.hpp"
-#include "gpuadm/session/admin_conf.hpp"
-#include "gpuadm/session/status_survey.hpp"
-#include "gpuadm/session/typed.hpp"
+#include "gpuadm/session/cluster.hpp"
+#include "gpuadm/session/connections.hpp"
+#include "gpuadm/session/recording.hpp"
 
 #include "commands/inspect/judge_status.hpp"
 #include "commands/install/bring_up_stages.hpp"
@@ -52,10 +52,10 @@ Result<> conclude(const BringUpRun& run, const session::PlaybookRun& executed, I
     return {};
   }
   const Hosts& reached_by = run.setup.reached_by ? *run.setup.reached_by : options.hosts;
-  io.out(to_text(
-      {cluster, run.survey.census, kubeconfig, session::typed(reached_by, options.common.connection),
-       options.waiting == Waiting::until_it_works, spec::kubernetes_of(cluster, executed.decisions),
-       read_status(run, cluster)}));
+  io.out(
+      to_text({cluster, run.survey.census, kubeconfig, session::typed(reached_by, options.common.connection),
+               options.waiting == Waiting::until_it_works, spec::kubernetes_of(cluster, executed.decisions),
+               read_status(run, cluster)}));
   return {};
 }
 

@@ -1,12 +1,10 @@
 #include "gpuadm/base/shell.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/report/findings.hpp"
-#include "gpuadm/session/ask.hpp"
-#include "gpuadm/session/decide.hpp"
-#include "gpuadm/session/expired.hpp"
+#include "gpuadm/session/census.hpp"
+#include "gpuadm/session/connections.hpp"
 #include "gpuadm/session/findings.hpp"
-#include "gpuadm/session/kubernetes_version.hpp"
-#include "gpuadm/session/open_bundle.hpp"
+#include "gpuadm/session/run_playbook.hpp"
 
 #include "commands/install/bring_up_stages.hpp"
 

@@ -20,7 +20,7 @@ struct BringUpRun {
   const playbook::Library& library;
   const plan::Choice& choice;
   const bundle::Bundle* bundle;  ///< or nullptr
-  const session::Session& session;
+  const session::RunContext& session;
   const session::Survey& survey;
   const Identity& identity;
 };

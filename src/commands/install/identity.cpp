@@ -2,8 +2,8 @@
 
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/cluster/adopted.hpp"
-#include "gpuadm/session/ask.hpp"
-#include "gpuadm/session/host_stages.hpp"
+#include "gpuadm/session/cluster.hpp"
+#include "gpuadm/session/connections.hpp"
 #include "gpuadm/spec/network_plugins.hpp"
 
 #include <fmt/format.h>

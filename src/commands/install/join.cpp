@@ -1,5 +1,5 @@
 #include "gpuadm/base/text.hpp"
-#include "gpuadm/session/ask.hpp"
+#include "gpuadm/session/connections.hpp"
 
 #include "commands/install/bring_up.hpp"
 #include "commands/install/identity.hpp"

@@ -1,4 +1,4 @@
-#include "gpuadm/session/environment.hpp"
+#include "gpuadm/session/connections.hpp"
 #include "gpuadm/session/run_playbook.hpp"
 
 #include "commands/install/identity.hpp"
@@ -22,8 +22,8 @@ Result<Outcome> play(const PlaybookOptions& options, const assets::Store& assets
                      const playbook::Library& library, Workers workers, Io& io) {
   spec::Cluster cluster = TRY(session::read_cluster(options.hosts, options.common.connection));
   TRY(session::resolve_environment(cluster, assets));
-  const session::Session session =
-      TRY(session::Session::open(cluster, options.common.connection, options.consent, io));
+  const session::RunContext session =
+      TRY(session::RunContext::open(cluster, options.common.connection, options.consent, io));
   const session::Survey survey = TRY(session.survey_all(assets));
   cluster =
       TRY(identify(std::move(cluster), options.hosts.file, survey, *session.fleet, assets, workers)).cluster;

@@ -5,8 +5,7 @@
 #include "gpuadm/base/toml.hpp"
 #include "gpuadm/playbook/playbook.hpp"
 #include "gpuadm/session/connections.hpp"
-#include "gpuadm/session/environment.hpp"
-#include "gpuadm/session/kubernetes_version.hpp"
+#include "gpuadm/session/run_playbook.hpp"
 
 #include "commands/shared_options.hpp"
 

@@ -5,14 +5,11 @@
 #include "gpuadm/cluster/claimed_node.hpp"
 #include "gpuadm/cluster/gpu_rows.hpp"
 #include "gpuadm/report/findings.hpp"
-#include "gpuadm/session/cluster_view.hpp"
+#include "gpuadm/session/census.hpp"
+#include "gpuadm/session/cluster.hpp"
 #include "gpuadm/session/connections.hpp"
-#include "gpuadm/session/environment.hpp"
-#include "gpuadm/session/expired.hpp"
 #include "gpuadm/session/findings.hpp"
-#include "gpuadm/session/kubernetes_version.hpp"
-#include "gpuadm/session/network_judge.hpp"
-#include "gpuadm/session/open_bundle.hpp"
+#include "gpuadm/session/pod_tests.hpp"
 #include "gpuadm/session/run_playbook.hpp"
 
 #include "commands/install/identity.hpp"
@@ -57,7 +54,7 @@ enum class Shown { always, if_blocked };
 
 /// Evaluates and prints the checks; whether one blocks.
 Result<bool> is_blocked(const checks::Upgrade& upgrade, const assets::Store& assets,
-                        const session::Session& session, Format format, Shown shown, Io& io) {
+                        const session::RunContext& session, Format format, Shown shown, Io& io) {
   const auto data = TRY(checks::read_data([&](std::string_view path) { return assets.read(path); }));
   std::vector<report::Finding> findings = checks::examine_upgrade(upgrade, *data);
   std::ranges::move(checks::lint(upgrade.cluster, upgrade.to, *data), std::back_inserter(findings));
@@ -119,15 +116,15 @@ Result<Outcome> upgrade(const UpgradeOptions& options, Io& io) {
   TRY(session::resolve_environment(asked, assets));
   std::optional<bundle::Bundle> opened;
   if (!options.bundle.empty())
-    opened = TRY(session::bring_bundle(options.bundle, options.bundle_signers, io));
+    opened = TRY(session::open_verified(options.bundle, options.bundle_signers, io));
   const bundle::Bundle* bundle = opened ? &*opened : nullptr;
   // The installed version does not determine the target version.
   const playbook::ChosenVersion chosen = TRY(playbook::choose_version(asked, {}, library.catalog(), bundle));
   spec::Decisions decisions;
   decisions.kubernetes = chosen.version;
 
-  const session::Session session =
-      TRY(session::Session::open(asked, options.common.connection, options.consent, io));
+  const session::RunContext session =
+      TRY(session::RunContext::open(asked, options.common.connection, options.consent, io));
   TRY(session.folder.save_decisions(asked, decisions));
   const session::Survey survey = TRY(session.survey_all(assets));
   TRY(session::has_control_plane(asked, survey.census));

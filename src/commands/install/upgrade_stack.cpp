@@ -5,10 +5,9 @@
 #include "gpuadm/cluster/claimed_node.hpp"
 #include "gpuadm/cluster/gpu_rows.hpp"
 #include "gpuadm/report/findings.hpp"
-#include "gpuadm/session/cluster_view.hpp"
-#include "gpuadm/session/decide.hpp"
-#include "gpuadm/session/environment.hpp"
-#include "gpuadm/session/expired.hpp"
+#include "gpuadm/session/census.hpp"
+#include "gpuadm/session/cluster.hpp"
+#include "gpuadm/session/connections.hpp"
 #include "gpuadm/session/findings.hpp"
 #include "gpuadm/session/run_playbook.hpp"
 
@@ -216,7 +215,7 @@ void report_work(const checks::Upgrade& upgrade, const Work& work, bool drained,
 }
 
 Result<bool> is_stack_blocked(const checks::Upgrade& upgrade, const assets::Store& assets,
-                              const session::Session& session, Format format, Io& io) {
+                              const session::RunContext& session, Format format, Io& io) {
   const auto data = TRY(checks::read_data([&](std::string_view path) { return assets.read(path); }));
   const std::vector<report::Finding> findings = checks::examine_upgrade(upgrade, *data);
   TRY(session.folder.save("findings.json", report::to_tree(findings)));
@@ -244,8 +243,8 @@ Result<Outcome> upgrade_stack(const UpgradeOptions& options, Io& io) {
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
   const playbook::Library library = TRY(playbook::Library::load(assets, "upgrade-stack"));
   Wanted wanted = TRY(what_is_wanted(options, assets));
-  const session::Session session =
-      TRY(session::Session::open(wanted.cluster, options.common.connection, options.consent, io));
+  const session::RunContext session =
+      TRY(session::RunContext::open(wanted.cluster, options.common.connection, options.consent, io));
   const session::Survey survey = TRY(session.survey_all(assets));
   TRY(session::has_control_plane(wanted.cluster, survey.census));
   TRY(session::refuse_expired(survey.census));

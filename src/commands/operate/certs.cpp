@@ -1,7 +1,7 @@
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/report/refusal.hpp"
-#include "gpuadm/session/control_planes.hpp"
+#include "gpuadm/session/run_playbook.hpp"
 
 #include "commands/shared_options.hpp"
 

@@ -76,8 +76,8 @@ Result<Outcome> copy(const CopyOptions& options, Io& io) {
   const std::string prelude =
       TRY(assets.read("playbooks/prelude.sh")) + "\n" + TRY(assets.read("playbooks/cp.sh"));
   const spec::Cluster cluster = TRY(session::read_cluster(options.hosts, options.common.connection));
-  const session::Session session =
-      TRY(session::Session::open(cluster, options.common.connection, options.consent, io));
+  const session::RunContext session =
+      TRY(session::RunContext::open(cluster, options.common.connection, options.consent, io));
   const std::string depot = TRY(assets.read("playbooks/depot.sh"));
   session::Execution execution{
       assets, plan_of(freight, cluster.hosts, prelude, depot), {}, options.consent, {}};

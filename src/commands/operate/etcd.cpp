@@ -5,8 +5,8 @@
 #include "gpuadm/base/time.hpp"
 #include "gpuadm/cluster/etcd_members.hpp"
 #include "gpuadm/cluster/snapshot_file.hpp"
-#include "gpuadm/session/ask.hpp"
-#include "gpuadm/session/control_planes.hpp"
+#include "gpuadm/session/connections.hpp"
+#include "gpuadm/session/run_playbook.hpp"
 
 #include "commands/operate/fetch_snapshot.hpp"
 #include "commands/shared_options.hpp"

@@ -1,7 +1,7 @@
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/cluster/etcd_members.hpp"
 #include "gpuadm/cluster/snapshot_file.hpp"
-#include "gpuadm/session/control_planes.hpp"
+#include "gpuadm/session/run_playbook.hpp"
 
 #include "commands/shared_options.hpp"
 

@@ -4,7 +4,6 @@
 #include "gpuadm/base/time.hpp"
 #include "gpuadm/session/census.hpp"
 #include "gpuadm/session/connections.hpp"
-#include "gpuadm/session/run_on_all.hpp"
 
 #include "commands/shared_options.hpp"
 

@@ -3,7 +3,7 @@
 #include "gpuadm/base/files.hpp"
 #include "gpuadm/base/shell.hpp"
 #include "gpuadm/base/text.hpp"
-#include "gpuadm/session/ask.hpp"
+#include "gpuadm/session/connections.hpp"
 
 #include <fmt/format.h>
 

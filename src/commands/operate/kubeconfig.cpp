@@ -3,7 +3,7 @@
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/time.hpp"
 #include "gpuadm/base/yaml.hpp"
-#include "gpuadm/session/admin_conf.hpp"
+#include "gpuadm/session/cluster.hpp"
 #include "gpuadm/session/connections.hpp"
 
 #include "commands/shared_options.hpp"

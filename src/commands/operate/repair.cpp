@@ -1,5 +1,5 @@
 #include "gpuadm/base/text.hpp"
-#include "gpuadm/session/control_planes.hpp"
+#include "gpuadm/session/run_playbook.hpp"
 
 #include "commands/shared_options.hpp"
 

@@ -1,7 +1,7 @@
 #include "gpuadm/base/network.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/cluster/leaving_node.hpp"
-#include "gpuadm/session/ask.hpp"
+#include "gpuadm/session/connections.hpp"
 #include "gpuadm/session/run_playbook.hpp"
 
 #include "commands/run_summary.hpp"
@@ -185,7 +185,7 @@ Result<plan::Plan> forget(const RemoveOptions& options, const Parting& parting, 
 
 /// Workloads on the nodes to remove, as the acting control-plane node lists them.
 Result<> check_workloads(const RemoveOptions& options, const Parting& parting, const assets::Store& assets,
-                         const session::Session& session, report::Reporter& reporter) {
+                         const session::RunContext& session, report::Reporter& reporter) {
   if (parting.nodes.empty()) return {};
   const RunningWorkloads running = TRY(running_workloads(
       {parting.cluster.hosts.front().name},
@@ -197,7 +197,7 @@ Result<> check_workloads(const RemoveOptions& options, const Parting& parting, c
 }
 
 Result<Outcome> carry_out(const RemoveOptions& options, const Parting& parting, Teardown& hosts_teardown,
-                          const assets::Store& assets, const session::Session& session,
+                          const assets::Store& assets, const session::RunContext& session,
                           report::Reporter& reporter, Io& io) {
   TRY(check_workloads(options, parting, assets, session, reporter));
   const plan::Plan first = TRY(forget(options, parting, assets));
@@ -230,8 +230,8 @@ Result<Outcome> carry_out(const RemoveOptions& options, const Parting& parting, 
 Result<Outcome> remove(const RemoveOptions& options, Io& io) {
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
   const spec::Cluster cluster = TRY(cluster_of(options));
-  const session::Session session =
-      TRY(session::Session::open(cluster, options.common.connection, options.consent, io));
+  const session::RunContext session =
+      TRY(session::RunContext::open(cluster, options.common.connection, options.consent, io));
   const session::Survey survey = TRY(session::take_census(*session.fleet, assets));
   TRY(session.folder.save("facts.json", session::to_tree(survey.census)));
   const Parting parting = TRY(part(options, cluster, survey, *session.fleet, assets));

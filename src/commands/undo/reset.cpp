@@ -33,7 +33,7 @@ std::string result_of(const std::vector<std::string>& hosts, const ResetOptions&
 
 /// Workloads that the reset ends: a reason to stop, or a note if it is forced or only shown.
 Result<> check_workloads(const std::vector<std::string>& hosts, const ResetOptions& options,
-                         const assets::Store& assets, const session::Session& session,
+                         const assets::Store& assets, const session::RunContext& session,
                          report::Reporter& reporter) {
   const RunningWorkloads running = TRY(running_workloads(hosts, {}, *session.fleet, assets));
   for (const std::string& line : running.lines) notify(reporter, report::Did::note, "", line + " ends");
@@ -45,7 +45,7 @@ Result<> check_workloads(const std::vector<std::string>& hosts, const ResetOptio
 
 /// `changed`: hosts with something to undo.
 Result<Outcome> teardown(Teardown& hosts_teardown, const assets::Store& assets, const ResetOptions& options,
-                         const session::Session& session, std::vector<std::string>& changed,
+                         const session::RunContext& session, std::vector<std::string>& changed,
                          report::Reporter& reporter, Io& io) {
   plan::Plan plan = TRY(hosts_teardown.plan());
   session::Execution execution{
@@ -68,8 +68,8 @@ Result<Outcome> teardown(Teardown& hosts_teardown, const assets::Store& assets, 
 Result<Outcome> reset(const ResetOptions& options, Io& io) {
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
   const spec::Cluster cluster = TRY(session::read_cluster(options.hosts, options.common.connection));
-  const session::Session session =
-      TRY(session::Session::open(cluster, options.common.connection, options.consent, io));
+  const session::RunContext session =
+      TRY(session::RunContext::open(cluster, options.common.connection, options.consent, io));
   Teardown hosts_teardown = TRY(Teardown::of(
       cluster, {options.force, options.keep_images, options.keep_driver}, assets, *session.fleet));
   std::vector<std::string> changed;

@@ -2,7 +2,7 @@
 
 #include "gpuadm/base/host_errors.hpp"
 #include "gpuadm/base/text.hpp"
-#include "gpuadm/session/ask.hpp"
+#include "gpuadm/session/connections.hpp"
 
 #include <fmt/format.h>
 

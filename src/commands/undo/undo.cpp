@@ -27,10 +27,10 @@ struct UndoOptions {
 };
 
 /// Converts the hosts' journals into a plan, repeatedly.
-class TakeBack {
+class UndoSteps {
  public:
-  TakeBack(const spec::Cluster& cluster, const assets::Store& assets, std::string functions, plan::Undo undo,
-           transport::Fleet& fleet)
+  UndoSteps(const spec::Cluster& cluster, const assets::Store& assets, std::string functions, plan::Undo undo,
+            transport::Fleet& fleet)
       : cluster_(cluster),
         assets_(assets),
         functions_(std::move(functions)),
@@ -60,7 +60,7 @@ class TakeBack {
     spec::Cluster cluster = cluster_;
     std::erase_if(cluster.hosts, [&](const spec::Host& host) {
       const auto journal = journals.find(host.name);
-      return journal == journals.end() || !takes_cluster_back(journal->second, undo_);
+      return journal == journals.end() || !undoes_cluster(journal->second, undo_);
     });
     for (const spec::Host& host : cluster.hosts) unfinished.push_back(host.name);
     if (unfinished.empty()) return plan::to_plan({}, functions_);
@@ -75,9 +75,9 @@ class TakeBack {
   std::optional<plan::Plan> steps_;
 };
 
-Result<Outcome> take_back(TakeBack& back, const assets::Store& assets, const UndoOptions& options,
-                          const session::Session& session, std::vector<std::string>& changed,
-                          report::Reporter& reporter, Io& io) {
+Result<Outcome> undo_one(UndoSteps& back, const assets::Store& assets, const UndoOptions& options,
+                         const session::RunContext& session, std::vector<std::string>& changed,
+                         report::Reporter& reporter, Io& io) {
   plan::Plan plan = TRY(back.plan());
   session::Execution execution{assets, std::move(plan), {}, options.consent, {}};
   execution.again = [&](const session::Unread& unread) { return back.plan(unread.lost); };
@@ -108,14 +108,14 @@ Result<Outcome> undo(const UndoOptions& options, Io& io) {
   for (const char* file : {"prelude.sh", "package-managers.sh", "undo.sh"})
     functions += TRY(assets.read(fmt::format("playbooks/{}", file)));
   const spec::Cluster cluster = TRY(session::read_cluster(options.hosts, options.common.connection));
-  const session::Session session =
-      TRY(session::Session::open(cluster, options.common.connection, options.consent, io));
-  TakeBack back(cluster, assets, functions, {.run = options.run, .all = options.all, .force = options.force},
-                *session.fleet);
+  const session::RunContext session =
+      TRY(session::RunContext::open(cluster, options.common.connection, options.consent, io));
+  UndoSteps back(cluster, assets, functions, {.run = options.run, .all = options.all, .force = options.force},
+                 *session.fleet);
   std::vector<std::string> changed;
   const Outcome outcome =
       TRY(session::with_reporter(session.folder, options.format, io, [&](report::Reporter& reporter) {
-        return take_back(back, assets, options, session, changed, reporter, io);
+        return undo_one(back, assets, options, session, changed, reporter, io);
       }));
   if (outcome == Outcome::done && options.consent != Consent::preview && options.format == Format::text &&
       !changed.empty())

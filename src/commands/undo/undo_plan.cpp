@@ -44,7 +44,7 @@ Result<Journals> read_journals(transport::Fleet& fleet, const std::vector<std::s
   return journals;
 }
 
-bool takes_cluster_back(const plan::Journal& journal, const plan::Undo& undo) {
+bool undoes_cluster(const plan::Journal& journal, const plan::Undo& undo) {
   return undo.run.empty() && plan::has_unfinished_cluster(journal);
 }
 
@@ -52,7 +52,7 @@ Result<UndoPlans> make_undo_plans(const Journals& journals, const plan::Undo& as
   UndoPlans undo_plans;
   for (const auto& [host, journal] : journals) {
     plan::Undo undo = asked;
-    undo.after_reset = undo.after_reset || takes_cluster_back(journal, undo);
+    undo.after_reset = undo.after_reset || undoes_cluster(journal, undo);
     auto way = plan::undo_plan(journal, undo);
     if (!way)
       return base::fail(way.error().fault, fmt::format("{}: {}", host, way.error().what), way.error().hint);

@@ -20,7 +20,7 @@ using UndoPlans = std::map<std::string, plan::UndoPlan>;
                                              const std::string& functions);
 
 /// Whether undo also removes the cluster of an unfinished init or join on the host.
-[[nodiscard]] bool takes_cluster_back(const plan::Journal& journal, const plan::Undo& undo);
+[[nodiscard]] bool undoes_cluster(const plan::Journal& journal, const plan::Undo& undo);
 
 /// Errors contain the host's name.
 [[nodiscard]] Result<UndoPlans> make_undo_plans(const Journals& journals, const plan::Undo& asked);

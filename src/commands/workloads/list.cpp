@@ -16,8 +16,8 @@ namespace {
 struct WorkloadListOptions {
   Common common;
   Hosts hosts;
-  std::string space;  ///< empty: all
-  std::string kind;   ///< empty: all
+  std::string ns;    ///< empty: all
+  std::string kind;  ///< empty: all
   Format format = Format::text;
 };
 
@@ -28,7 +28,7 @@ std::string to_text(const std::vector<WorkloadRow>& rows, std::size_t width) {
       {"KIND", "NAMESPACE", "NAME", "GPUS", "NODE", "AGE", "STATE"}};
   const base::Time now = base::now();
   for (const WorkloadRow& row : rows)
-    lines.push_back({row.kind, row.space, row.name, row.gpus, row.node, workload::age_of(row, now),
+    lines.push_back({row.kind, row.ns, row.name, row.gpus, row.node, workload::age_of(row, now),
                      row.state + (row.why.empty() ? "" : ": " + row.why)});
   const std::size_t last = lines.front().size() - 1;
   return report::columns(std::move(lines), width, {last});
@@ -36,23 +36,23 @@ std::string to_text(const std::vector<WorkloadRow>& rows, std::size_t width) {
 
 /// Prints one line per workload that gpuadm created.
 Result<Outcome> workload_list(const WorkloadListOptions& options, Io& io) {
-  if (!options.space.empty()) TRY(workload::check_namespace(options.space));
+  if (!options.ns.empty()) TRY(workload::check_namespace(options.ns));
   const auto cluster =
       TRY(ReachedCluster::open(options.hosts, options.common, session::Access::read_only, io));
   const auto objects = TRY(cluster->client().get({.kinds = workload::workload_kinds(),
-                                                  .space = options.space,
+                                                  .ns = options.ns,
                                                   .selector = workload::selector_of(options.kind)}));
   std::vector<WorkloadRow> rows = workload::workload_rows(objects);
   if (options.kind.empty()) {
     const facts::ClusterFacts view = TRY(cluster->client().read_nodes_and_pods());
     for (WorkloadRow& row : workload::other_gpu_rows(view, objects))
-      if (options.space.empty() || row.space == options.space) rows.push_back(std::move(row));
+      if (options.ns.empty() || row.ns == options.ns) rows.push_back(std::move(row));
   }
   if (options.format == Format::json)
     io.out(base::json::write(workload::to_tree(rows)) + "\n");
   else if (rows.empty())
     io.err(fmt::format("there are no {}{}\n", options.kind.empty() ? "workloads" : options.kind + "s",
-                       options.space.empty() ? "" : " in the namespace " + options.space));
+                       options.ns.empty() ? "" : " in the namespace " + options.ns));
   else
     io.out(to_text(rows, io.out_style.width));
   return Outcome::done;
@@ -60,7 +60,7 @@ Result<Outcome> workload_list(const WorkloadListOptions& options, Io& io) {
 
 void add_workload_list(Line& line, WorkloadListOptions& options) {
   add_hosts(line, options.hosts);
-  add_namespace(line, options.space, "Only this namespace (default: all)");
+  add_namespace(line, options.ns, "Only this namespace (default: all)");
   add_format(line, options.format);
   add_connection(line, options.common);
 }

@@ -1,7 +1,7 @@
 #include "commands/workloads/reach.hpp"
 
 #include "gpuadm/base/text.hpp"
-#include "gpuadm/session/typed.hpp"
+#include "gpuadm/session/connections.hpp"
 #include "gpuadm/workload/objects.hpp"
 #include "gpuadm/workload/state.hpp"
 
@@ -38,31 +38,31 @@ Result<> ReachedCluster::pause(std::chrono::milliseconds time) {
 
 Result<std::vector<Tree>> find_notebook(ReachedCluster& cluster, const NotebookOptions& options) {
   TRY(workload::check_name("notebook", options.name));
-  TRY(workload::check_namespace(options.space));
+  TRY(workload::check_namespace(options.ns));
   const std::vector<std::string> kinds = {"deployments.apps", "pods", "services", "persistentvolumeclaims"};
   auto objects =
       TRY(cluster.client().get({.kinds = kinds,
-                                .space = options.space,
+                                .ns = options.ns,
                                 .selector = workload::selector_of(workload::notebook_kind, options.name)}));
   if (!objects.empty()) return objects;
   std::vector<std::string> names;
   for (const workload::WorkloadRow& row : workload::workload_rows(
            TRY(cluster.client().get({.kinds = {"deployments.apps"},
-                                     .space = options.space,
+                                     .ns = options.ns,
                                      .selector = workload::selector_of(workload::notebook_kind)}))))
     names.push_back(row.name);
   const auto near = base::nearest(options.name, names);
   return base::fail(Fault::usage,
-                    fmt::format("there is no notebook {} in the namespace {}", options.name, options.space),
+                    fmt::format("there is no notebook {} in the namespace {}", options.name, options.ns),
                     near            ? fmt::format("did you mean {}?", *near)
                     : names.empty() ? "gpuadm workload list"
                                     : "notebooks there: " + base::printable(base::join(names, ", "), 300));
 }
 
-Result<> remove_notebook(ReachedCluster& cluster, const std::string& space, const std::string& selector,
+Result<> remove_notebook(ReachedCluster& cluster, const std::string& ns, const std::string& selector,
                          workload::GpuClaims claims, workload::OwnVolume volume) {
   for (const auto& kinds : workload::notebook_kinds(claims, volume))
-    TRY(cluster.client().remove(space, kinds, selector));
+    TRY(cluster.client().remove(ns, kinds, selector));
   return {};
 }
 
@@ -78,10 +78,10 @@ const Tree* object_of(const std::vector<Tree>& objects, std::string_view kind) {
   return nullptr;
 }
 
-std::string notebook_command(std::string_view verb, const std::string& name, const std::string& space,
+std::string notebook_command(std::string_view verb, const std::string& name, const std::string& ns,
                              const Hosts& hosts, const Connection& connection) {
   return fmt::format("gpuadm notebook {} {}{}{}", verb, name, session::typed(hosts, connection),
-                     space == "default" ? "" : " -n " + space);
+                     ns == "default" ? "" : " -n " + ns);
 }
 
 }  // namespace commands

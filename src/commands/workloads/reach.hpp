@@ -1,6 +1,6 @@
 #pragma once
 
-#include "gpuadm/session/cluster_client.hpp"
+#include "gpuadm/session/cluster.hpp"
 #include "gpuadm/session/connections.hpp"
 #include "gpuadm/workload/notebook.hpp"
 
@@ -40,7 +40,7 @@ class ReachedCluster {
 struct NotebookOptions {
   Common common;
   Hosts hosts;
-  std::string name, space = "default";
+  std::string name, ns = "default";
 };
 
 /// The objects of an existing notebook: Deployment, pods, Service and volumes. Fault::usage, with the nearest
@@ -48,7 +48,7 @@ struct NotebookOptions {
 [[nodiscard]] Result<std::vector<base::Tree>> find_notebook(ReachedCluster& cluster,
                                                             const NotebookOptions& options);
 /// Deletes the objects of a notebook, and waits until its pod has ended. Also runs after Ctrl-C.
-[[nodiscard]] Result<> remove_notebook(ReachedCluster& cluster, const std::string& space,
+[[nodiscard]] Result<> remove_notebook(ReachedCluster& cluster, const std::string& ns,
                                        const std::string& selector, workload::GpuClaims claims,
                                        workload::OwnVolume volume);
 /// Prints what is being deleted, and the time limit, except with --quiet: a pod may take minutes to end.
@@ -58,7 +58,7 @@ void report_deletion(const std::string& what, const Io& io);
 
 /// "gpuadm notebook VERB NAME …" with the arguments that select the same cluster and namespace.
 [[nodiscard]] std::string notebook_command(std::string_view verb, const std::string& name,
-                                           const std::string& space, const Hosts& hosts,
+                                           const std::string& ns, const Hosts& hosts,
                                            const Connection& connection);
 
 }  // namespace commands

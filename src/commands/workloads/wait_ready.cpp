@@ -24,7 +24,7 @@ std::string seconds(std::chrono::seconds time) {
 /// Waits on the node until the Deployment is available, one read long at most.
 Result<PodVerdict> read_pod(const AwaitedPod& awaited, session::ClusterClient& client) {
   return kube::judge(TRY(client.get({.kinds = {"deployments.apps", "pods"},
-                                     .space = awaited.space,
+                                     .ns = awaited.ns,
                                      .selector = awaited.selector,
                                      .available_within = between_reads})));
 }
@@ -35,10 +35,10 @@ std::string line_of(const PodVerdict& verdict) {
 
 }  // namespace
 
-Result<> wait_until_ready(ReachedCluster& cluster, std::chrono::seconds patience,
+Result<> wait_until_ready(ReachedCluster& cluster, std::chrono::seconds timeout,
                           const std::function<Result<ReadyProgress>()>& read,
                           const std::function<base::Error(Fault)>& not_ready, Io& io) {
-  const base::Instant until = base::Clock::now() + patience;
+  const base::Instant until = base::Clock::now() + timeout;
   base::Instant well_until = base::Clock::now();
   ReadFailures failures(io);
   std::string shown;
@@ -62,11 +62,11 @@ Result<> wait_until_ready(ReachedCluster& cluster, std::chrono::seconds patience
       return std::unexpected(not_ready(Fault::remote));
     if (now >= until) {
       base::Error error = not_ready(Fault::timeout);
-      error.what += fmt::format(" (not within {})", seconds(patience));
+      error.what += fmt::format(" (not within {})", seconds(timeout));
       return std::unexpected(std::move(error));
     }
     if (progress.line != shown && io.err_style.verbosity != report::Verbosity::quiet)
-      io.err(fmt::format("{} (at most {})\n", progress.line, seconds(patience)));
+      io.err(fmt::format("{} (at most {})\n", progress.line, seconds(timeout)));
     shown = progress.line;
     if (now - began < between_reads)
       TRY(cluster.pause(std::chrono::ceil<std::chrono::milliseconds>(began + between_reads - now)));
@@ -74,20 +74,20 @@ Result<> wait_until_ready(ReachedCluster& cluster, std::chrono::seconds patience
 }
 
 Result<std::string> wait_ready(ReachedCluster& cluster, const AwaitedPod& awaited,
-                               std::chrono::seconds patience, Io& io) {
+                               std::chrono::seconds timeout, Io& io) {
   PodVerdict verdict;
   const auto read = [&]() -> Result<ReadyProgress> {
     verdict = TRY(read_pod(awaited, cluster.client()));
     return ReadyProgress{verdict.stage == kube::Stage::ready, verdict.outlook, line_of(verdict)};
   };
   const auto not_ready = [&](Fault fault) {
-    const kube::PodName name{awaited.space, verdict.pod.empty() ? awaited.name : verdict.pod};
+    const kube::PodName name{awaited.ns, verdict.pod.empty() ? awaited.name : verdict.pod};
     const auto reason = reason_of(cluster.spec(), name, cluster.client());
     std::string what = reason ? reason->what : verdict.text;
     if (fault == Fault::timeout) what = kube::describe(verdict) + (what.empty() ? "" : ": " + what);
     return base::Error{fault, std::move(what), reason ? reason->fix : verdict.fix};
   };
-  TRY(wait_until_ready(cluster, patience, read, not_ready, io));
+  TRY(wait_until_ready(cluster, timeout, read, not_ready, io));
   return verdict.node;
 }
 

@@ -19,20 +19,20 @@ struct ReadyProgress {
 
 /// Reads, at most once a second, until it is ready, and reports what it waits for, on one line for each
 /// state. The error of `not_ready`, for the last state that was read, if it cannot become ready
-/// (Fault::remote), or is not within `patience` (Fault::timeout); or that of `read`, unless it may be
+/// (Fault::remote), or is not within `timeout` (Fault::timeout); or that of `read`, unless it may be
 /// repeated; or Fault::interrupted.
-[[nodiscard]] Result<> wait_until_ready(ReachedCluster& cluster, std::chrono::seconds patience,
+[[nodiscard]] Result<> wait_until_ready(ReachedCluster& cluster, std::chrono::seconds timeout,
                                         const std::function<Result<ReadyProgress>()>& read,
                                         const std::function<base::Error(base::Fault)>& not_ready, Io& io);
 
 /// What wait_ready waits for: the pod of a Deployment with this name and these labels.
 struct AwaitedPod {
-  std::string space, name, selector;
+  std::string ns, name, selector;
 };
 
 /// Waits until the pod is ready. Returns the node. Errors as of wait_until_ready, with the explanation of the
 /// pod and its fix.
 [[nodiscard]] Result<std::string> wait_ready(ReachedCluster& cluster, const AwaitedPod& awaited,
-                                             std::chrono::seconds patience, Io& io);
+                                             std::chrono::seconds timeout, Io& io);
 
 }  // namespace commands

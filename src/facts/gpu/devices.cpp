@@ -110,8 +110,8 @@ std::vector<GpuDevice> gpu_devices(const ClusterFacts& cluster, std::string_view
       for (const ResourceClaim& claim : *cluster.resource_claims)
         for (const Allocation& has : claim.allocations)
           if (has.driver == slice.driver && has.pool == slice.pool && has.device == device.name) {
-            made.claim = claim.space + "/" + claim.name;
-            for (const std::string& pod : claim.pods) made.pods.push_back(claim.space + "/" + pod);
+            made.claim = claim.ns + "/" + claim.name;
+            for (const std::string& pod : claim.pods) made.pods.push_back(claim.ns + "/" + pod);
           }
     }
   }

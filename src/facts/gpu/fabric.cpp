@@ -38,18 +38,18 @@ void each_link(const Section& section, Nvidia& nvidia, Visit visit) {
 
 void read_links(const Sections& sections, Nvidia& nvidia) {
   if (const Section* status = sections.find("nvidia-smi-nvlink"))
-    each_link(*status, nvidia, [](NvLinks& links, std::string number, std::string_view says) {
-      if (says == "<inactive>")
+    each_link(*status, nvidia, [](NvLinks& links, std::string number, std::string_view message) {
+      if (message == "<inactive>")
         links.inactive.push_back(std::move(number));
       else if (number != "all")
         ++links.active;
     });
   if (const Section* errors = sections.find("nvidia-smi-nvlink-errors"))
-    each_link(*errors, nvidia, [](NvLinks& links, const std::string& number, std::string_view says) {
-      const std::size_t at = says.find(" Errors: ");
+    each_link(*errors, nvidia, [](NvLinks& links, const std::string& number, std::string_view message) {
+      const std::size_t at = message.find(" Errors: ");
       if (at == std::string_view::npos) return;
-      if (const auto seen = count(says.substr(at + 9)); seen && *seen > 0)
-        links.errors["link " + number + ": " + std::string(says.substr(0, at))] = *seen;
+      if (const auto seen = count(message.substr(at + 9)); seen && *seen > 0)
+        links.errors["link " + number + ": " + std::string(message.substr(0, at))] = *seen;
     });
 }
 

@@ -269,7 +269,7 @@ void read_smi(const Sections& sections, Facts& facts) {
     if (const auto began = base::to_real(times[0]), ended = base::to_real(times[1]); began && ended)
       facts.nvidia.smi_seconds = *ended - *began;
   if (*facts.nvidia.smi_status != 0) {
-    facts.nvidia.smi_says = base::printable(smi->first(), 300);
+    facts.nvidia.smi_message = base::printable(smi->first(), 300);
     return;
   }
   read_list(*smi, facts.nvidia);

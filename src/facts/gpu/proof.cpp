@@ -47,14 +47,14 @@ Proof parse_proof(std::span<const std::string> lines) {
   return proof;
 }
 
-base::Result<Space> parse_space(std::string_view output) {
-  Space space{TRY(parse_cluster(output)).pods, {}};
+base::Result<Space> parse_ns(std::string_view output) {
+  Space ns{TRY(parse_cluster(output)).pods, {}};
   const Sections sections = TRY(Sections::split(output));
   sections.each("log/", "", [&](const std::string& name, const Section& section) {
-    auto& lines = space.logs[name.substr(name.find('/') + 1)];
+    auto& lines = ns.logs[name.substr(name.find('/') + 1)];
     for (const std::string_view line : section.lines) lines.emplace_back(line);
   });
-  return space;
+  return ns;
 }
 
 }  // namespace facts

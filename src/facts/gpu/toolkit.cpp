@@ -51,7 +51,7 @@ void read_toolkit(const Sections& sections, Facts& facts) {
   if (const auto line = sections.first("nvidia-ctk")) facts.nvidia.ctk = version_in(*line);
   if (const Section* cli = sections.find("nvidia-container-cli")) {
     toolkit.cli_status = cli->status;
-    if (cli->status != 0) toolkit.cli_says = base::tail(cli->text(), 2);
+    if (cli->status != 0) toolkit.cli_message = base::tail(cli->text(), 2);
   }
   for (const std::string_view folder : {"/etc/cdi/", "/run/cdi/"})
     sections.each(folder, ".yaml", [&](const std::string& name, const Section& section) {
@@ -78,7 +78,7 @@ Tree toolkit_tree(const Toolkit& t) {
   return Tree::map_of({{"config", tree_of(t.config)},
                        {"configError", t.config_error},
                        {"cliStatus", tree_of(t.cli_status)},
-                       {"cliSays", t.cli_says},
+                       {"cliSays", t.cli_message},
                        {"cdi", list_of(t.cdi, cdi)}});
 }
 

@@ -7,8 +7,8 @@ namespace facts {
 
 namespace {
 
-bool is_in(std::string_view full_name, std::string_view space) {
-  return !space.empty() && full_name.starts_with(std::string(space) + "/");
+bool is_in(std::string_view full_name, std::string_view ns) {
+  return !ns.empty() && full_name.starts_with(std::string(ns) + "/");
 }
 
 }  // namespace

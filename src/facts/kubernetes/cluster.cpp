@@ -70,7 +70,7 @@ Node read_node(const Row& row) {
 
 Pod read_pod(const Row& row) {
   Pod pod;
-  pod.space = row.text(0);
+  pod.ns = row.text(0);
   pod.name = row.text(1);
   pod.owner = row.text(2);
   pod.node = row.text(3);

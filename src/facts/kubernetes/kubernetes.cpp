@@ -213,7 +213,7 @@ Tree certificate_tree(const Certificate& c) {
 }
 
 Tree component(const Component& part) {
-  return Tree::map_of({{"name", part.name}, {"status", part.status}, {"says", part.says}});
+  return Tree::map_of({{"name", part.name}, {"status", part.status}, {"message", part.message}});
 }
 
 }  // namespace

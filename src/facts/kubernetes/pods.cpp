@@ -44,9 +44,9 @@ PodError error_in(std::string_view err, std::string pod) {
 /// "kube-system/etcd-one" of `etcd-one_kube-system(0a1b…)`, the notation of kubelets before 1.21.
 std::string old_name(std::string_view line) {
   const std::string_view name = between(line, "(\"", "(");
-  const std::size_t space = name.rfind('_');
-  if (space == std::string_view::npos) return {};
-  return std::string(name.substr(space + 1)) + "/" + std::string(name.substr(0, space));
+  const std::size_t ns = name.rfind('_');
+  if (ns == std::string_view::npos) return {};
+  return std::string(name.substr(ns + 1)) + "/" + std::string(name.substr(0, ns));
 }
 
 /// The UID of a line's pod: podUID="…", or the text after the name in parentheses.
@@ -89,7 +89,7 @@ void read_containers(const Sections& sections, PodStates& states) {
     if (line.starts_with("source ")) states.source = line.substr(7);
     const auto cells = base::split(line, '\t');
     if (cells.size() < 6) continue;
-    PodContainer container{.space = std::string(cells[1]),
+    PodContainer container{.ns = std::string(cells[1]),
                            .pod = std::string(cells[2]),
                            .name = std::string(cells[3]),
                            .attempt = static_cast<int>(base::to_int(cells[4]).value_or(0)),
@@ -190,7 +190,7 @@ void read_pod_states(const Sections& sections, Facts& facts) {
 namespace {
 
 Tree pod_container(const PodContainer& one) {
-  return Tree::map_of({{"namespace", one.space},
+  return Tree::map_of({{"namespace", one.ns},
                        {"pod", one.pod},
                        {"name", one.name},
                        {"attempt", one.attempt},

@@ -103,7 +103,7 @@ Tree nvidia_tree(const Facts& f) {
        {"smiSeconds", tree_of(f.nvidia.smi_seconds)},
        {"smiWarnings", Tree::list_of(f.nvidia.smi_warnings)},
        {"smiStatus", tree_of(f.nvidia.smi_status)},
-       {"smiSays", f.nvidia.smi_says},
+       {"smiSays", f.nvidia.smi_message},
        {"gpus", list_of(f.nvidia.gpus, gpu)}});
   if (!f.nvidia.quarantine.empty()) tree.set("quarantine", list_of(f.nvidia.quarantine, quarantined));
   return tree;

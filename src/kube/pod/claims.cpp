@@ -30,13 +30,12 @@ std::string names_of(const std::vector<std::string>& names) {
 PodLink missing(const PodView& view, const Pod& pod, const std::string& name) {
   std::vector<std::string> names;
   for (const Claim& claim : *view.cluster.claims)
-    if (claim.space == pod.space) names.push_back(claim.name);
-  std::string what =
-      fmt::format("the PersistentVolumeClaim {} does not exist in namespace {}", name, pod.space);
+    if (claim.ns == pod.ns) names.push_back(claim.name);
+  std::string what = fmt::format("the PersistentVolumeClaim {} does not exist in namespace {}", name, pod.ns);
   const auto near = base::nearest(name, names);
   return broken("scheduled", "claim-missing", std::move(what),
                 {"PersistentVolumeClaims: " + names_of(names) + (near ? "; nearest: " + *near : "")},
-                fmt::format("gpuadm storage claim {} --size 10Gi --on STORAGE -n {}", name, pod.space));
+                fmt::format("gpuadm storage claim {} --size 10Gi --on STORAGE -n {}", name, pod.ns));
 }
 
 /// Why a claim is not bound; nothing: the scheduler can go ahead.
@@ -44,7 +43,7 @@ std::optional<PodLink> unbound(const PodView& view, const Claim& claim) {
   const std::string what = fmt::format("the PersistentVolumeClaim {} is not bound", claim.name);
   const auto* failed = event_about(view, claim.name, {"ProvisioningFailed", "FailedBinding"});
   const std::string describe =
-      fmt::format("kubectl -n {} describe persistentvolumeclaim {}", claim.space, claim.name);
+      fmt::format("kubectl -n {} describe persistentvolumeclaim {}", claim.ns, claim.name);
   std::vector<std::string> seen;
   if (failed) seen.push_back(evidence(*failed, view));
   const auto* classes = view.cluster.storage_classes ? &*view.cluster.storage_classes : nullptr;
@@ -57,7 +56,7 @@ std::optional<PodLink> unbound(const PodView& view, const Claim& claim) {
                   what + ": it names no StorageClass, and no PersistentVolume fits", seen,
                   fmt::format("gpuadm storage claim {} --size SIZE --on STORAGE -n {}, or gpuadm storage add "
                               "--default-class",
-                              claim.name, claim.space));
+                              claim.name, claim.ns));
   }
   const auto place = classes ? std::ranges::find(*classes, claim.storage_class, &facts::StorageClass::name)
                              : decltype(classes->end()){};
@@ -88,14 +87,13 @@ std::optional<PodLink> waits_for_claim(const Context& context) {
     for (const PodVolume& volume : pod.volumes) {
       if (volume.kind != "persistentVolumeClaim") continue;
       const auto place = std::ranges::find_if(*view.cluster.claims, [&](const Claim& claim) {
-        return claim.space == pod.space && claim.name == volume.source;
+        return claim.ns == pod.ns && claim.name == volume.source;
       });
       if (place == view.cluster.claims->end()) return missing(view, pod, volume.source);
       if (place->phase == "Lost")
-        return broken(
-            "scheduled", "claim-lost",
-            fmt::format("the volume of PersistentVolumeClaim {} was deleted", place->name), {},
-            fmt::format("kubectl -n {} describe persistentvolumeclaim {}", place->space, place->name));
+        return broken("scheduled", "claim-lost",
+                      fmt::format("the volume of PersistentVolumeClaim {} was deleted", place->name), {},
+                      fmt::format("kubectl -n {} describe persistentvolumeclaim {}", place->ns, place->name));
       if (place->phase == "Pending")
         if (auto why = unbound(view, *place)) return why;
     }
@@ -103,17 +101,17 @@ std::optional<PodLink> waits_for_claim(const Context& context) {
   for (const std::string& name : pod.claims) {
     const auto place = std::ranges::find_if(
         *view.cluster.resource_claims,
-        [&](const facts::ResourceClaim& claim) { return claim.space == pod.space && claim.name == name; });
+        [&](const facts::ResourceClaim& claim) { return claim.ns == pod.ns && claim.name == name; });
     const auto* scheduling = latest(context, {"FailedScheduling", "FailedResourceClaimCreation"});
     std::vector<std::string> seen;
     if (scheduling) seen.push_back(evidence(*scheduling, view));
-    const std::string list = fmt::format("kubectl -n {} get resourceclaims", pod.space);
+    const std::string list = fmt::format("kubectl -n {} get resourceclaims", pod.ns);
     if (name.empty())
       return broken("scheduled", "resource-claim-missing",
                     "a ResourceClaim of the pod was not created from its template", seen, list);
     if (place == view.cluster.resource_claims->end())
       return broken("scheduled", "resource-claim-missing",
-                    fmt::format("the ResourceClaim {} does not exist in namespace {}", name, pod.space), seen,
+                    fmt::format("the ResourceClaim {} does not exist in namespace {}", name, pod.ns), seen,
                     list);
     if (!place->allocations.empty()) continue;
     std::size_t devices = 0, free = 0;
@@ -135,7 +133,7 @@ std::optional<PodLink> waits_for_claim(const Context& context) {
     return broken("scheduled", "resource-claim-pending",
                   fmt::format("the ResourceClaim {} is not allocated: {} of {} GPU devices {} free", name,
                               free, devices, is_are(static_cast<double>(free))),
-                  seen, fmt::format("kubectl -n {} describe resourceclaim {}", pod.space, name));
+                  seen, fmt::format("kubectl -n {} describe resourceclaim {}", pod.ns, name));
   }
   return std::nullopt;
 }

@@ -79,7 +79,7 @@ struct Context {
 [[nodiscard]] PodLink ready(const Context& context);
 
 /// Why the API server does not create a pod, from its message.
-[[nodiscard]] PodLink refused(const std::string& message, const std::string& space,
+[[nodiscard]] PodLink refused(const std::string& message, const std::string& ns,
                               std::vector<std::string> seen = {});
 /// Why a workload or controller has no pod, or fewer than requested.
 [[nodiscard]] PodLink created(const PodView& view, const PodTarget& target);

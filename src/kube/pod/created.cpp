@@ -13,16 +13,16 @@ namespace {
 constexpr std::array<Pattern, 13> patterns = {
     {{{"exceeded quota"},
       "quota",
-      "the quota {quota} of namespace {space} does not allow the pod: {requested}",
-      "request less, or change the quota: kubectl -n {space} edit resourcequota {quota}"},
+      "the quota {quota} of namespace {namespace} does not allow the pod: {requested}",
+      "request less, or change the quota: kubectl -n {namespace} edit resourcequota {quota}"},
      {{"failed quota"},
       "quota-needs-limits",
-      "the quota {quota} of namespace {space} requires values that the pod does not have: {must}",
+      "the quota {quota} of namespace {namespace} requires values that the pod does not have: {must}",
       "set resources.requests and resources.limits of all containers"},
      {{"violates PodSecurity"},
       "pod-security",
-      "the pod security level of namespace {space} does not allow the pod: {violation}",
-      "change the securityContext of the pod, or kubectl label namespace {space} "
+      "the pod security level of namespace {namespace} does not allow the pod: {violation}",
+      "change the securityContext of the pod, or kubectl label namespace {namespace} "
       "pod-security.kubernetes.io/enforce=privileged --overwrite"},
      {{"pod security policy", "PodSecurityPolicy"},
       "pod-security",
@@ -30,8 +30,8 @@ constexpr std::array<Pattern, 13> patterns = {
       "kubectl get podsecuritypolicies"},
      {{"serviceaccount \"", "service account"},
       "service-account-missing",
-      "the ServiceAccount {object} does not exist in namespace {space}",
-      "kubectl -n {space} create serviceaccount {object}"},
+      "the ServiceAccount {object} does not exist in namespace {namespace}",
+      "kubectl -n {namespace} create serviceaccount {object}"},
      {{"RuntimeClass"},
       "runtime-class-missing",
       "the RuntimeClass {object} does not exist",
@@ -50,11 +50,11 @@ constexpr std::array<Pattern, 13> patterns = {
       "gpuadm doctor --stage cluster --only cl.webhooks-blocking"},
      {{"maximum", "minimum"},
       "limit-range",
-      "the LimitRange of namespace {space} does not allow the pod: {message}",
-      "kubectl -n {space} describe limitrange"},
+      "the LimitRange of namespace {namespace} does not allow the pod: {message}",
+      "kubectl -n {namespace} describe limitrange"},
      {{"is being terminated"},
       "namespace-terminating",
-      "namespace {space} is being deleted",
+      "namespace {namespace} is being deleted",
       "use another namespace"},
      {{"is invalid", "Invalid value"},
       "pod-invalid",
@@ -62,8 +62,8 @@ constexpr std::array<Pattern, 13> patterns = {
       "correct the pod template"},
      {{"is forbidden"}, "forbidden", "the API server does not allow the pod: {message}", "see the message"}}};
 
-Words words_in(const std::string& message, const std::string& space) {
-  Words words = {{"space", space}, {"message", brief(message, 200)}};
+Words words_in(const std::string& message, const std::string& ns) {
+  Words words = {{"namespace", ns}, {"message", brief(message, 200)}};
   const auto part = [&](std::string_view before, std::string_view after) {
     return between(message + "\n", before, after);
   };
@@ -113,32 +113,32 @@ std::optional<PodLink> by_state(const PodOwner& owner, const PodTarget& target) 
     return broken(
         "created", failed->reason == "DeadlineExceeded" ? "deadline-exceeded" : "job-failed",
         fmt::format("{} failed: {}", name, failed->message.empty() ? failed->reason : brief(failed->message)),
-        {failed->reason}, fmt::format("kubectl -n {} describe {}", target.space, name));
+        {failed->reason}, fmt::format("kubectl -n {} describe {}", target.ns, name));
   if (const auto* failure = condition("ReplicaFailure"))
-    return refused(failure->message, target.space, {fmt::format("{}: {}", name, brief(failure->message))});
+    return refused(failure->message, target.ns, {fmt::format("{}: {}", name, brief(failure->message))});
   if (owner.suspended)
     return broken(
         "created", "suspended", fmt::format("{} is suspended", name), {},
-        fmt::format("kubectl -n {} patch {} -p '{{\"spec\":{{\"suspend\":false}}}}'", target.space, name));
+        fmt::format("kubectl -n {} patch {} -p '{{\"spec\":{{\"suspend\":false}}}}'", target.ns, name));
   if (owner.count == 0 && target.what == "workload")
     return broken("created", "stopped", fmt::format("{} is stopped", target.name),
                   {name + " requests 0 pods"},
                   fmt::format("gpuadm {} {} -n {}", owner.kind == "Job" ? "train resume" : "notebook start",
-                              target.name, target.space));
+                              target.name, target.ns));
   if (owner.count == 0)
     return broken("created", "no-replicas", fmt::format("{} requests 0 pods", name), {},
-                  fmt::format("kubectl -n {} scale {} --replicas=1", target.space, name));
+                  fmt::format("kubectl -n {} scale {} --replicas=1", target.ns, name));
   return std::nullopt;
 }
 
 }  // namespace
 
-PodLink refused(const std::string& message, const std::string& space, std::vector<std::string> seen) {
-  const Words words = words_in(message, space);
+PodLink refused(const std::string& message, const std::string& ns, std::vector<std::string> seen) {
+  const Words words = words_in(message, ns);
   if (const Pattern* pattern = match(patterns, message))
     return broken("created", *pattern, words, std::move(seen));
   return broken("created", "create-failed", fill("the pod cannot be created: {message}", words),
-                std::move(seen), fill("kubectl -n {space} get events", words));
+                std::move(seen), fill("kubectl -n {namespace} get events", words));
 }
 
 std::vector<const PodOwner*> owners_of(const PodView& view, const PodTarget& target) {
@@ -159,14 +159,13 @@ PodLink created(const PodView& view, const PodTarget& target) {
   if (!view.owners) return pending("created", "the controllers of the namespace could not be read");
   const auto owners = owners_of(view, target);
   if (const auto* event = failed_create(view, owners))
-    return refused(event->message, target.space, {evidence(*event, view)});
+    return refused(event->message, target.ns, {evidence(*event, view)});
   for (const PodOwner* owner : owners)
     if (auto link = by_state(*owner, target)) return std::move(*link);
   std::vector<std::string> seen;
   if (view.uses)
     for (const PodUse& use : *view.uses)
-      if (use.space == "kube-system" && use.name.starts_with("kube-controller-manager") &&
-          use.ready != "True")
+      if (use.ns == "kube-system" && use.name.starts_with("kube-controller-manager") && use.ready != "True")
         seen.push_back(fmt::format("pod {} is not ready", use.name));
   if (!seen.empty())
     return broken("created", "controller-manager-not-running",

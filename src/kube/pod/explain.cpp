@@ -41,7 +41,7 @@ std::vector<LogExcerpt> logs_of(const Pod& pod) {
 
 PodExplanation explain_one(const PodView& view, const Pod& object, const NodeFacts& hosts) {
   PodExplanation explanation;
-  explanation.space = object.space;
+  explanation.ns = object.ns;
   explanation.name = explanation.pod = object.name;
   explanation.node = object.node;
   explanation.status = pod::status_of(object);
@@ -160,30 +160,30 @@ void add_missing_pods(const PodView& view, const PodTarget& target, PodExplanati
 std::unexpected<base::Error> no_such_name(const PodView& view, const PodName& asked) {
   const auto& spaces = view.cluster.namespaces;
   std::vector<std::string> names;
-  if (!asked.space.empty() && spaces && !spaces->contains(asked.space)) {
+  if (!asked.ns.empty() && spaces && !spaces->contains(asked.ns)) {
     for (const auto& [name, level] : *spaces) names.push_back(name);
-    const auto near = base::nearest(asked.space, names);
+    const auto near = base::nearest(asked.ns, names);
     return base::fail(
-        Fault::usage, fmt::format("the namespace {} does not exist", asked.space),
+        Fault::usage, fmt::format("the namespace {} does not exist", asked.ns),
         near ? fmt::format("did you mean {}/{}?", *near, asked.name) : "kubectl get namespaces");
   }
   std::set<std::string> all;
   if (view.uses)
     for (const PodUse& use : *view.uses)
-      if (asked.space.empty() || use.space == asked.space) {
+      if (asked.ns.empty() || use.ns == asked.ns) {
         all.insert(use.name);
         if (!use.workload.empty()) all.insert(use.workload);
       }
   names.assign(all.begin(), all.end());
-  const std::string where = asked.space.empty() ? "" : " in namespace " + asked.space;
+  const std::string where = asked.ns.empty() ? "" : " in namespace " + asked.ns;
   const auto near = base::nearest(asked.name, names);
-  std::string hint = asked.space.empty() ? "kubectl get pods -A" : "kubectl -n " + asked.space + " get pods";
+  std::string hint = asked.ns.empty() ? "kubectl get pods -A" : "kubectl -n " + asked.ns + " get pods";
   if (near) {
     hint = "did you mean " + *near + "?";
     if (view.uses)
       for (const PodUse& use : *view.uses)
-        if ((use.name == *near || use.workload == *near) && (asked.space.empty() || use.space == asked.space))
-          hint = fmt::format("did you mean {}/{}?", use.space, *near);
+        if ((use.name == *near || use.workload == *near) && (asked.ns.empty() || use.ns == asked.ns))
+          hint = fmt::format("did you mean {}/{}?", use.ns, *near);
   }
   return base::fail(
       Fault::usage,
@@ -193,7 +193,7 @@ std::unexpected<base::Error> no_such_name(const PodView& view, const PodName& as
 
 std::unexpected<base::Error> ambiguous(const PodView& view, const PodName& asked) {
   std::set<std::string> spaces;
-  for (const PodTarget& target : view.targets) spaces.insert(target.space + "/" + asked.name);
+  for (const PodTarget& target : view.targets) spaces.insert(target.ns + "/" + asked.name);
   return base::fail(Fault::usage, fmt::format("several namespaces have the name {}", asked.name),
                     "specify one of " + base::join(std::vector(spaces.begin(), spaces.end()), ", "));
 }
@@ -213,7 +213,7 @@ Result<PodName> parse_pod_name(std::string_view text) {
                                }) &&
            part.front() != '-' && part.front() != '.' && part.back() != '-' && part.back() != '.';
   };
-  if (is_name(name.name, 253) && (slash == std::string_view::npos || is_name(name.space, 63))) return name;
+  if (is_name(name.name, 253) && (slash == std::string_view::npos || is_name(name.ns, 63))) return name;
   return base::fail(Fault::usage, "invalid pod name: " + base::printable(text, 80),
                     "[NAMESPACE/]NAME of lower-case letters, digits, '-' and '.'");
 }
@@ -260,17 +260,17 @@ Result<PodExplanation> explain(const PodView& view, const PodName& asked, const 
                         "gpuadm doctor --stage cluster");
     return no_such_name(view, asked);
   }
-  if (view.space.empty()) return ambiguous(view, asked);
+  if (view.ns.empty()) return ambiguous(view, asked);
   if (!view.pods)
     return base::fail(Fault::remote, fmt::format("the API server did not return the pods of {}", asked.name),
                       "run again; gpuadm doctor --stage cluster");
-  const auto target = std::ranges::find(view.targets, view.space, &PodTarget::space);
+  const auto target = std::ranges::find(view.targets, view.ns, &PodTarget::ns);
   if (target == view.targets.end()) return no_such_name(view, asked);
   PodExplanation explanation =
-      view.pods->empty() ? without_pod(view, {target->what, target->kind, target->space, asked.name})
-                         : worst_of(view, {target->what, target->kind, target->space, asked.name}, hosts);
-  add_missing_pods(view, {target->what, target->kind, target->space, asked.name}, explanation);
-  explanation.space = view.space;
+      view.pods->empty() ? without_pod(view, {target->what, target->kind, target->ns, asked.name})
+                         : worst_of(view, {target->what, target->kind, target->ns, asked.name}, hosts);
+  add_missing_pods(view, {target->what, target->kind, target->ns, asked.name}, explanation);
+  explanation.ns = view.ns;
   explanation.name = asked.name;
   explanation.kind = kind_of(view, *target);
   return explanation;

@@ -28,9 +28,9 @@ std::vector<std::string> waiting_pods(const PodView& view, const DaemonSet& set)
   std::vector<std::string> found;
   if (!view.uses) return found;
   for (const PodUse& use : *view.uses)
-    if (use.space == set.space && use.name.starts_with(set.name + "-") && use.ready != "True")
+    if (use.ns == set.ns && use.name.starts_with(set.name + "-") && use.ready != "True")
       found.push_back(
-          fmt::format("pod {}/{}: {}", use.space, use.name, use.waiting.empty() ? use.phase : use.waiting));
+          fmt::format("pod {}/{}: {}", use.ns, use.name, use.waiting.empty() ? use.phase : use.waiting));
   return found;
 }
 
@@ -57,23 +57,22 @@ PodLink no_gpus(const Context& context, const std::string& resource, double requ
       *std::ranges::max_element(plugins, {}, [](const DaemonSet* one) { return one->desired; });
   if (set->desired == 0)
     return broken("scheduled", "device-plugin-on-no-node", wants + ": the device plugin runs on no node",
-                  {fmt::format("DaemonSet {}/{} selects no node", set->space, set->name)},
-                  fmt::format("kubectl -n {} describe daemonset {}", set->space, set->name));
+                  {fmt::format("DaemonSet {}/{} selects no node", set->ns, set->name)},
+                  fmt::format("kubectl -n {} describe daemonset {}", set->ns, set->name));
   if (set->ready < set->desired) {
     std::vector<std::string> seen = {fmt::format("{} of {} pods of DaemonSet {}/{} are ready", set->ready,
-                                                 set->desired, set->space, set->name)};
+                                                 set->desired, set->ns, set->name)};
     std::ranges::move(waiting_pods(view, *set), std::back_inserter(seen));
     return broken("scheduled", "device-plugin-not-ready", wants + ": the device plugin is not ready", seen,
-                  fmt::format("kubectl -n {} logs daemonset/{} --all-containers", set->space, set->name));
+                  fmt::format("kubectl -n {} logs daemonset/{} --all-containers", set->ns, set->name));
   }
   return broken("scheduled", "device-plugin-without-gpus",
                 wants + ": the device plugin runs and reports no healthy GPU",
-                {fmt::format("DaemonSet {}/{} is ready", set->space, set->name)}, "gpuadm verify");
+                {fmt::format("DaemonSet {}/{} is ready", set->ns, set->name)}, "gpuadm verify");
 }
 
 std::string holder_of(const PodUse& use) {
-  return use.kind.empty() || use.workload.empty() ? use.space + "/" + use.name
-                                                  : use.kind + "/" + use.workload;
+  return use.kind.empty() || use.workload.empty() ? use.ns + "/" + use.name : use.kind + "/" + use.workload;
 }
 
 void add_claim_holders(const PodView& view, const Node& node, std::vector<GpuHolder>& found) {
@@ -84,12 +83,12 @@ void add_claim_holders(const PodView& view, const Node& node, std::vector<GpuHol
                        {}};
       if (view.uses)
         for (const PodUse& use : *view.uses)
-          if (use.space == holder.space && use.name == holder.pod) {
+          if (use.ns == holder.ns && use.name == holder.pod) {
             holder.holder = holder_of(use);
             holder.since = use.started;
           }
       const auto same = std::ranges::find_if(
-          found, [&](const GpuHolder& one) { return one.pod == holder.pod && one.space == holder.space; });
+          found, [&](const GpuHolder& one) { return one.pod == holder.pod && one.ns == holder.ns; });
       if (same == found.end())
         found.push_back(std::move(holder));
       else
@@ -139,12 +138,11 @@ std::vector<GpuHolder> holders(const PodView& view, const Pod& pod) {
   if (!view.cluster.nodes || !view.uses) return found;
   for (const Node& node : *view.cluster.nodes) {
     for (const PodUse& use : *view.uses) {
-      if (use.node != node.name || !use.is_active() || (use.space == pod.space && use.name == pod.name))
-        continue;
+      if (use.node != node.name || !use.is_active() || (use.ns == pod.ns && use.name == pod.name)) continue;
       for (const auto& [resource, amount] : use.requests)
         if (is_gpu(resource) && amount > 0)
           found.push_back(
-              {holder_of(use), use.space, use.name, node.name, resource, std::llround(amount), use.started});
+              {holder_of(use), use.ns, use.name, node.name, resource, std::llround(amount), use.started});
     }
     add_claim_holders(view, node, found);
   }
@@ -158,7 +156,7 @@ std::optional<PodLink> update_waits_for_itself(const Context& context, const std
                             : nullptr;
   if (!set || set->owner_kind != "Deployment") return std::nullopt;
   for (const GpuHolder& holder : holders(context.view, context.pod)) {
-    if (holder.resource != resource || holder.space != context.pod.space) continue;
+    if (holder.resource != resource || holder.ns != context.pod.ns) continue;
     for (const PodOwner& other : *context.view.owners)
       if (other.kind == "ReplicaSet" && other.owner_kind == "Deployment" && other.owner == set->owner &&
           other.name != set->name && holder.pod.starts_with(other.name + "-"))
@@ -169,7 +167,7 @@ std::optional<PodLink> update_waits_for_itself(const Context& context, const std
             std::move(seen),
             fmt::format("use strategy: Recreate: kubectl -n {} patch deployment {} --type merge -p "
                         R"('{{"spec":{{"strategy":{{"type":"Recreate","rollingUpdate":null}}}}}}')",
-                        context.pod.space, set->owner));
+                        context.pod.ns, set->owner));
   }
   return std::nullopt;
 }

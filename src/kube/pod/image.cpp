@@ -40,13 +40,14 @@ constexpr std::array<Pattern, 12> image_patterns = {
      {{"pull access denied"},
       "image-not-found",
       "the image {image} does not exist, or the registry {registry} requires a login",
-      "correct the image name, or add a pull secret: kubectl -n {space} create secret docker-registry NAME "
+      "correct the image name, or add a pull secret: kubectl -n {namespace} create secret docker-registry "
+      "NAME "
       "--docker-server={server}"},
      {{"unauthorized", "forbidden", "authentication required", "no basic auth credentials",
        "authorization failed", "denied"},
       "image-unauthorized",
       "the registry {registry} refuses access to the image {image}",
-      "kubectl -n {space} create secret docker-registry NAME --docker-server={server} "
+      "kubectl -n {namespace} create secret docker-registry NAME --docker-server={server} "
       "--docker-username=USER"},
      {{"no such host", "dial tcp", "i/o timeout", "connection refused", "TLS handshake timeout",
        "name resolution"},
@@ -121,7 +122,7 @@ PodLink pull_failed(const Context& context, const Container& container) {
   words["answer"] = message.empty() || message.starts_with("Back-off") ? "" : ": " + brief(message, 160);
   return broken("image", "image-pull-failed",
                 fill("node {node} cannot pull the image {image}{answer}", words), seen,
-                fill("kubectl -n {space} describe pod {pod}", words));
+                fill("kubectl -n {namespace} describe pod {pod}", words));
 }
 
 }  // namespace

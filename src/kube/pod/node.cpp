@@ -19,11 +19,11 @@ constexpr std::array<Pattern, 11> ended_by_node = {
      {{"OutOfnvidia", "OutOfgpu"},
       "gpus-in-use",
       "the GPUs of {node} were allocated to other pods before this pod started",
-      "kubectl -n {space} delete pod {pod}"},
+      "kubectl -n {namespace} delete pod {pod}"},
      {{"OutOf"},
       "node-out-of-resources",
       "node {node} had no capacity for the pod: {message}",
-      "kubectl -n {space} delete pod {pod}"},
+      "kubectl -n {namespace} delete pod {pod}"},
      {{"NodeAffinity"},
       "node-selector",
       "node {node} no longer has the labels that the pod requires",
@@ -39,7 +39,7 @@ constexpr std::array<Pattern, 11> ended_by_node = {
      {{"Shutdown", "Terminated"},
       "node-shutdown",
       "the pod ended because node {node} was shut down",
-      "kubectl -n {space} delete pod {pod}"},
+      "kubectl -n {namespace} delete pod {pod}"},
      {{"Preempt"},
       "preempted",
       "a pod with a higher priority replaced the pod",
@@ -90,10 +90,9 @@ PodLink deleted(const Context& context) {
   const auto* clock = context.view.cluster.clock ? &*context.view.cluster.clock : nullptr;
   if (!clock || *clock <= *context.pod.deleted)
     return pending("node", fmt::format("the pod is being deleted, until {}", since));
-  return broken("node", "deletion-overdue", fmt::format("the pod should have ended by {} and has not", since),
-                {},
-                fmt::format("kubectl -n {} delete pod {} --force --grace-period=0", context.pod.space,
-                            context.pod.name));
+  return broken(
+      "node", "deletion-overdue", fmt::format("the pod should have ended by {} and has not", since), {},
+      fmt::format("kubectl -n {} delete pod {} --force --grace-period=0", context.pod.ns, context.pod.name));
 }
 
 }  // namespace
@@ -112,14 +111,14 @@ PodLink node(const Context& context) {
       has_ended && place != pod.conditions.end() && place->second.status == "True")
     return broken("node", "disrupted", "the pod was removed from its node: " + place->second.reason,
                   {brief(place->second.message)},
-                  fmt::format("kubectl -n {} describe pod {}", pod.space, pod.name));
+                  fmt::format("kubectl -n {} describe pod {}", pod.ns, pod.name));
   if (has_ended) return passed("node", "the pod has ended");
   const facts::Node* on = node_named(context.view, pod.node);
   if (context.scope == Scope::pod_alone) return passed("node", "on node " + pod.node);
   if (!context.view.cluster.nodes) return pending("node", "the nodes could not be read");
   if (!on)
     return broken("node", "node-removed", fmt::format("node {} is no longer in the cluster", pod.node), {},
-                  fmt::format("kubectl -n {} delete pod {} --force --grace-period=0", pod.space, pod.name));
+                  fmt::format("kubectl -n {} delete pod {} --force --grace-period=0", pod.ns, pod.name));
   if (!facts::is_ready(*on))
     return broken("node", "node-lost",
                   fmt::format("node {} is not Ready{}", pod.node,

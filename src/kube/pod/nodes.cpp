@@ -73,7 +73,7 @@ void add_volumes(const Context& context, const Node& node, std::vector<Misfit>& 
   for (const PodVolume& volume : context.pod.volumes) {
     if (volume.kind != "persistentVolumeClaim") continue;
     for (const PodVolumeObject& object : *context.view.volumes)
-      if (object.claim == context.pod.space + "/" + volume.source && object.has_node_terms &&
+      if (object.claim == context.pod.ns + "/" + volume.source && object.has_node_terms &&
           !kube::pod::matches(object.node_terms, node))
         found.push_back({Obstacle::volume,
                          fmt::format("volume {} of claim {} is only on nodes with {}", object.name,

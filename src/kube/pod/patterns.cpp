@@ -15,7 +15,7 @@ const Pattern* match(std::span<const Pattern> patterns, std::string_view message
 }
 
 Words words_of(const Context& context, const Container* container) {
-  Words words = {{"node", context.pod.node}, {"pod", context.pod.name}, {"space", context.pod.space}};
+  Words words = {{"node", context.pod.node}, {"pod", context.pod.name}, {"namespace", context.pod.ns}};
   if (container) {
     words["container"] = container->name;
     words["image"] = container->image.empty() ? "of the pod" : container->image;

@@ -96,7 +96,7 @@ std::optional<PodLink> killed_by_probe(const Context& context, const Container& 
 PodLink by_exit_code(const Context& context, const Container& container, const ContainerState& ended,
                      std::vector<std::string> seen) {
   const int code = code_of(ended);
-  const std::string logs = fmt::format("kubectl -n {} logs {} -c {}{}", context.pod.space, context.pod.name,
+  const std::string logs = fmt::format("kubectl -n {} logs {} -c {}{}", context.pod.ns, context.pod.name,
                                        container.name, container.restarts > 0 ? " --previous" : "");
   const std::string last = last_line(container);
   const std::string after = last.empty() ? "" : ": " + last;
@@ -190,7 +190,7 @@ PodLink run(const Context& context) {
         "run", "failed",
         fmt::format("the pod failed{}{}{}{}", context.pod.reason.empty() ? "" : ": ", context.pod.reason,
                     context.pod.message.empty() ? "" : ": ", brief(context.pod.message)),
-        {}, fmt::format("kubectl -n {} describe pod {}", context.pod.space, context.pod.name));
+        {}, fmt::format("kubectl -n {} describe pod {}", context.pod.ns, context.pod.name));
   if (!has_started(context.pod)) return pending("run", "no container runs yet");
   for (const Container& one : context.pod.containers)
     if (one.restarts > 0 && one.last.kind == "terminated")
@@ -224,12 +224,12 @@ PodLink ready(const Context& context) {
         fmt::format("the {} probe of {} fails{}", is_startup ? "startup" : "readiness", named(container),
                     target.empty() ? "" : ": " + brief(target, 120)),
         {evidence(*event, context.view)},
-        fmt::format("kubectl -n {} logs {} -c {}", context.pod.space, context.pod.name, container.name));
+        fmt::format("kubectl -n {} logs {} -c {}", context.pod.ns, context.pod.name, container.name));
   }
   if (place != context.pod.conditions.end() && place->second.reason == "ReadinessGatesNotReady")
     return broken("ready", "readiness-gate", "a readiness gate of the pod is not satisfied",
                   {brief(place->second.message)},
-                  fmt::format("kubectl -n {} describe pod {}", context.pod.space, context.pod.name));
+                  fmt::format("kubectl -n {} describe pod {}", context.pod.ns, context.pod.name));
   return pending("ready", "the pod is not ready yet");
 }
 

@@ -15,7 +15,7 @@ namespace {
 
 using facts::Node;
 
-constexpr double scheduler_patience = 15;  // seconds that a scheduler may need for a new pod
+constexpr double scheduler_timeout = 15;  // seconds that a scheduler may need for a new pod
 
 /// Reasons of the scheduler that gpuadm does not evaluate itself.
 struct SchedulerText {
@@ -39,7 +39,7 @@ constexpr std::array<SchedulerText, 8> scheduler_texts = {
      {"persistentvolumeclaim", "claim-pending", "a PersistentVolumeClaim of the pod is not bound",
       "kubectl get persistentvolumeclaims"}}};
 
-std::string scheduler_says(const Context& context) {
+std::string scheduler_message(const Context& context) {
   const auto place = context.pod.conditions.find("PodScheduled");
   if (place != context.pod.conditions.end() && place->second.status == "False" &&
       !place->second.message.empty())
@@ -106,8 +106,8 @@ std::string free_gpus(const Context& context, const std::vector<NodeFit>& nodes,
   for (const std::string kind : {"notebook", "train"})
     if (most->holder.starts_with(kind + "/"))
       return fmt::format("wait, or gpuadm {} stop {} -n {}", kind, most->holder.substr(kind.size() + 1),
-                         most->space);
-  return fmt::format("wait, or kubectl -n {} delete pod {}", most->space, most->pod);
+                         most->ns);
+  return fmt::format("wait, or kubectl -n {} delete pod {}", most->ns, most->pod);
 }
 
 /// "2 GPUs are", "12 CPUs are", "40.0 GiB of memory is".
@@ -146,7 +146,8 @@ PodLink resource_in_use(const Context& context, const std::vector<NodeFit>& node
     return broken("scheduled", "too-many-pods",
                   fmt::format("node {} runs its maximum of {}", node.name,
                               pieces(capacity(context.view, node, "pods"), "pods")),
-                  {scheduler_says(context)}, "delete pods, add a node, or increase maxPods of the kubelet");
+                  {scheduler_message(context)},
+                  "delete pods, add a node, or increase maxPods of the kubelet");
   std::vector<std::string> seen;
   for (const NodeFit& fit : nodes) {
     const std::string who = holders_on(context, *fit.node, resource);
@@ -155,7 +156,7 @@ PodLink resource_in_use(const Context& context, const std::vector<NodeFit>& node
                                  amount_text(capacity(context.view, *fit.node, resource), resource),
                                  who.empty() ? "" : "; " + who));
   }
-  seen.push_back(scheduler_says(context));
+  seen.push_back(scheduler_message(context));
   const std::string what = fmt::format("{} requested, {}", amount_is(first.requested, resource),
                                        free_text(context, nodes, resource));
   if (is_gpu(resource)) {
@@ -178,7 +179,7 @@ std::vector<std::string> values_of(const Context& context, const std::string& la
                          ? fmt::format("node {} has no label {}", node.name, key)
                          : fmt::format("node {} has {}={}", node.name, key, place->second));
   }
-  seen.push_back(scheduler_says(context));
+  seen.push_back(scheduler_message(context));
   return seen;
 }
 
@@ -186,7 +187,7 @@ PodLink obstacle_link(const Context& context, const std::vector<NodeFit>& nodes)
   const Misfit& first = nodes.front().misfits.front();
   const std::string& node = nodes.front().node->name;
   const auto link = [&](std::string reason, std::string what, std::string fix) {
-    std::vector<std::string> seen = {scheduler_says(context)};
+    std::vector<std::string> seen = {scheduler_message(context)};
     for (std::size_t i = 1; i < nodes.size() && i < 5; ++i)
       if (!nodes[i].misfits.empty() && nodes[i].misfits.front().obstacle == first.obstacle)
         seen.push_back(fmt::format("the same holds for node {}", nodes[i].node->name));
@@ -230,17 +231,17 @@ PodLink obstacle_link(const Context& context, const std::vector<NodeFit>& nodes)
 
 /// The pod has not been scheduled, and gpuadm finds a node for it.
 PodLink by_scheduler(const Context& context) {
-  const std::string says = scheduler_says(context);
+  const std::string message = scheduler_message(context);
   for (const SchedulerText& text : scheduler_texts)
-    if (mentions(says, text.part))
-      return broken("scheduled", std::string(text.reason), std::string(text.what), {says},
+    if (mentions(message, text.part))
+      return broken("scheduled", std::string(text.reason), std::string(text.what), {message},
                     std::string(text.fix));
-  if (!says.empty())
+  if (!message.empty())
     return broken("scheduled", "unschedulable",
-                  "the scheduler finds no node for the pod" + says.substr(says.find(':')), {says},
-                  fmt::format("kubectl -n {} describe pod {}", context.pod.space, context.pod.name));
+                  "the scheduler finds no node for the pod" + message.substr(message.find(':')), {message},
+                  fmt::format("kubectl -n {} describe pod {}", context.pod.ns, context.pod.name));
   const auto clock = context.view.cluster.clock;
-  if (clock && context.pod.created && *clock - *context.pod.created < scheduler_patience)
+  if (clock && context.pod.created && *clock - *context.pod.created < scheduler_timeout)
     return pending("scheduled", "the scheduler has not processed the pod yet");
   if (!context.pod.scheduler.empty() && context.pod.scheduler != "default-scheduler")
     return broken("scheduled", "scheduler-missing",
@@ -250,7 +251,7 @@ PodLink by_scheduler(const Context& context) {
   std::vector<std::string> seen;
   if (context.view.uses)
     for (const PodUse& use : *context.view.uses)
-      if (use.space == "kube-system" && use.name.starts_with("kube-scheduler"))
+      if (use.ns == "kube-system" && use.name.starts_with("kube-scheduler"))
         seen.push_back(fmt::format("pod {}: {}", use.name,
                                    use.ready == "True"   ? "ready"
                                    : use.waiting.empty() ? "not ready"
@@ -284,12 +285,13 @@ PodLink scheduled(const Context& context) {
                   "the controller that set the gates must remove them");
   if (auto claim = waits_for_claim(context)) return std::move(*claim);
   if (!context.view.cluster.nodes)
-    return scheduler_says(context).empty() ? pending("scheduled", "the nodes could not be read")
-                                           : by_scheduler(context);
+    return scheduler_message(context).empty() ? pending("scheduled", "the nodes could not be read")
+                                              : by_scheduler(context);
   if (context.view.cluster.nodes->empty())
     return broken("scheduled", "no-nodes", "the cluster has no node", {}, "gpuadm join HOST");
   if (auto link = impossible(context)) {
-    if (const std::string says = scheduler_says(context); !says.empty()) link->seen.push_back(says);
+    if (const std::string message = scheduler_message(context); !message.empty())
+      link->seen.push_back(message);
     return std::move(*link);
   }
   const auto nodes = nearest_nodes(context);

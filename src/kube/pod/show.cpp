@@ -119,7 +119,7 @@ std::string to_text(const PodExplanation& explanation, std::size_t width) {
       report::wrapped(base::printable(fmt::format("{}: {}", explanation.status, what), 1000), 2, width) +
       "\n";
   const std::string full =
-      explanation.space + "/" + (explanation.pod.empty() ? explanation.name : explanation.pod);
+      explanation.ns + "/" + (explanation.pod.empty() ? explanation.name : explanation.pod);
   text += line(explanation.pod.empty() ? "name:" : "pod:",
                full + (explanation.node.empty() ? "" : " on node " + explanation.node), width);
   if (first) {
@@ -138,7 +138,7 @@ Tree to_tree(const PodExplanation& explanation) {
   for (const PodLink& link : explanation.links) links.push(to_tree(link));
   for (const GpuHolder& one : explanation.holders)
     holders.push(Tree::map_of({{"holder", one.holder},
-                               {"namespace", one.space},
+                               {"namespace", one.ns},
                                {"pod", one.pod},
                                {"node", one.node},
                                {"resource", one.resource},
@@ -150,7 +150,7 @@ Tree to_tree(const PodExplanation& explanation) {
   for (const OtherPod& one : explanation.others)
     others.push(Tree::map_of({{"pod", one.name}, {"status", one.status}, {"what", one.what}}));
   const PodLink* first = explanation.first();
-  return Tree::map_of({{"namespace", explanation.space},
+  return Tree::map_of({{"namespace", explanation.ns},
                        {"name", explanation.name},
                        {"kind", explanation.kind},
                        {"pod", explanation.pod},
@@ -158,7 +158,7 @@ Tree to_tree(const PodExplanation& explanation) {
                        {"status", explanation.status},
                        {"runs", explanation.is_well()},
                        {"reason", first ? Tree(first->reason) : Tree()},
-                       {"says", explanation.headline()},
+                       {"message", explanation.headline()},
                        {"fix", first ? Tree(first->fix) : Tree()},
                        {"links", links},
                        {"holders", holders},

@@ -18,15 +18,15 @@ constexpr std::array<Pattern, 7> configuration_patterns = {
      {{"couldn't find key", "non-existent config key"},
       "key-missing",
       "container {container} needs a key that does not exist: {message}",
-      "kubectl -n {space} get configmaps,secrets"},
+      "kubectl -n {namespace} get configmaps,secrets"},
      {{"configmap \"", "configmaps \""},
       "configmap-missing",
-      "the ConfigMap {object} does not exist in namespace {space}",
-      "kubectl -n {space} create configmap {object} --from-literal=KEY=VALUE"},
+      "the ConfigMap {object} does not exist in namespace {namespace}",
+      "kubectl -n {namespace} create configmap {object} --from-literal=KEY=VALUE"},
      {{"secret \"", "secrets \""},
       "secret-missing",
-      "the Secret {object} does not exist in namespace {space}",
-      "kubectl -n {space} create secret generic {object} --from-file=FILE"},
+      "the Secret {object} does not exist in namespace {namespace}",
+      "kubectl -n {namespace} create secret generic {object} --from-file=FILE"},
      {{"runAsNonRoot", "run as root", "non-numeric user"},
       "runs-as-root",
       "container {container} must not run as root, and its image does",
@@ -37,8 +37,8 @@ constexpr std::array<Pattern, 7> configuration_patterns = {
       "create the directory on the volume"},
      {{"service account", "serviceaccount"},
       "service-account-missing",
-      "the ServiceAccount of the pod does not exist in namespace {space}",
-      "kubectl -n {space} get serviceaccounts"}}};
+      "the ServiceAccount of the pod does not exist in namespace {namespace}",
+      "kubectl -n {namespace} get serviceaccounts"}}};
 
 constexpr std::array<Pattern, 14> start_patterns = {
     {{{"unsatisfied condition: cuda", "requirement error"},
@@ -146,7 +146,7 @@ PodLink configuration(const Context& context) {
       return broken("configuration", *pattern, words, std::move(seen));
     return broken("configuration", "container-configuration",
                   fill("container {container} cannot be configured: {message}", words), std::move(seen),
-                  fill("kubectl -n {space} describe pod {pod}", words));
+                  fill("kubectl -n {namespace} describe pod {pod}", words));
   }
   return passed("configuration", "no ConfigMap or Secret is missing");
 }

@@ -18,15 +18,15 @@ constexpr std::array<Pattern, 12> mount_patterns = {
      {{"references non-existent config key", "non-existent secret key"},
       "key-missing",
       "volume {volume} needs a key that the ConfigMap or Secret does not have",
-      "kubectl -n {space} get configmaps,secrets"},
+      "kubectl -n {namespace} get configmaps,secrets"},
      {{"configmap \""},
       "configmap-missing",
-      "the ConfigMap {object} does not exist in namespace {space}",
-      "kubectl -n {space} create configmap {object} --from-file=FILE"},
+      "the ConfigMap {object} does not exist in namespace {namespace}",
+      "kubectl -n {namespace} create configmap {object} --from-file=FILE"},
      {{"secret \""},
       "secret-missing",
-      "the Secret {object} does not exist in namespace {space}",
-      "kubectl -n {space} create secret generic {object} --from-file=FILE"},
+      "the Secret {object} does not exist in namespace {namespace}",
+      "kubectl -n {namespace} create secret generic {object} --from-file=FILE"},
      {{"need a /sbin/mount", "mount program didn't pass", "bad option; for several filesystems",
        "executable file not found"},
       "mount-program-missing",
@@ -94,8 +94,8 @@ const PodVolume* volume_in(const Context& context, const std::string& message) {
 
 const PodVolumeObject* object_of(const Context& context, const PodVolume& volume) {
   if (volume.kind != "persistentVolumeClaim" || !context.view.volumes) return nullptr;
-  const auto place = std::ranges::find(*context.view.volumes, context.pod.space + "/" + volume.source,
-                                       &PodVolumeObject::claim);
+  const auto place =
+      std::ranges::find(*context.view.volumes, context.pod.ns + "/" + volume.source, &PodVolumeObject::claim);
   return place == context.view.volumes->end() ? nullptr : &*place;
 }
 
@@ -169,7 +169,7 @@ PodLink volumes(const Context& context) {
   if (const Pattern* pattern = match(mount_patterns, event->message))
     return broken("volumes", *pattern, words, {evidence(*event, context.view)});
   return broken("volumes", "mount-failed", fill("a volume cannot be mounted on node {node}: {volume}", words),
-                {evidence(*event, context.view)}, fill("kubectl -n {space} describe pod {pod}", words));
+                {evidence(*event, context.view)}, fill("kubectl -n {namespace} describe pod {pod}", words));
 }
 
 PodLink sandbox(const Context& context) {

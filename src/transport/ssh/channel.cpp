@@ -48,7 +48,7 @@ void Channel::speak(Command command, Root root, const Marks& marks, Share share)
   dialogue_.emplace(std::move(command), root, marks, link_.peer(), StatusFrom::channel_status,
                     std::move(share));
   line_ = dialogue_->line();
-  sent_eof_ = wants_room_ = false;
+  sent_eof_ = waits_to_send_ = false;
 }
 
 Result<bool> Channel::exec() {
@@ -82,8 +82,8 @@ Result<bool> Channel::send(std::uint64_t most) {
     if (dialogue_->all_written()) {
       // libssh2 1.10 identifies a partially sent packet by its address, which is on its stack for this one
       // and differs in the next call: it must be sent in one piece, or the connection is lost.
-      wants_room_ = !link_.has_room();
-      if (wants_room_) return true;
+      waits_to_send_ = !link_.can_buffer();
+      if (waits_to_send_) return true;
       const int code = ::libssh2_channel_send_eof(channel_);
       if (code == LIBSSH2_ERROR_EAGAIN) return false;
       if (code != 0) return lost();

@@ -27,7 +27,7 @@ class Channel {
   /// was sent in part, and must be completed before anything else is sent on this connection.
   [[nodiscard]] Result<bool> send(std::uint64_t most = std::numeric_limits<std::uint64_t>::max());
   /// Whether the end of the input waits for space in the socket.
-  [[nodiscard]] bool wants_room() const { return wants_room_; }
+  [[nodiscard]] bool waits_to_send() const { return waits_to_send_; }
   [[nodiscard]] bool said_all() const { return ::libssh2_channel_eof(channel_) == 1; }
   /// Waits until the host has closed the channel.
   [[nodiscard]] Result<bool> finish();
@@ -53,7 +53,7 @@ class Channel {
   LIBSSH2_CHANNEL* channel_ = nullptr;
   std::optional<Dialogue> dialogue_;
   std::string line_;
-  bool sent_eof_ = false, wants_room_ = false;
+  bool sent_eof_ = false, waits_to_send_ = false;
 };
 
 }  // namespace transport

@@ -106,7 +106,7 @@ std::optional<base::Instant> Dial::wake() const {
   return resolver_->wake();
 }
 
-std::string Dial::proxy_says() {
+std::string Dial::proxy_message() {
   if (!child_) return {};
   while (child_->err.is_open() && Child::read(child_->err, proxy_words_) == Child::Read::some) {
   }

@@ -33,7 +33,7 @@ class Dial {
   [[nodiscard]] bool is_resolving() const { return resolver_ && !connecting_; }
   [[nodiscard]] bool is_proxy() const { return !proxy_.empty(); }
   /// The proxy command's output on stderr.
-  [[nodiscard]] std::string proxy_says();
+  [[nodiscard]] std::string proxy_message();
   /// Acknowledges received data immediately until something is sent: saves 40 ms on small answers, which sshd
   /// delays until the previous one is acknowledged.
   void acknowledge() const;

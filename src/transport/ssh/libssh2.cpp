@@ -40,7 +40,7 @@ Result<void> Libssh2::start(Command command) {
 void Libssh2::interests(std::vector<pollfd>& into) const {
   if (phase_ == Phase::idle) return;
   link_.interests(into);
-  if (phase_ == Phase::talk && (main_.wants_room() || second_.wants_room()) && !into.empty())
+  if (phase_ == Phase::talk && (main_.waits_to_send() || second_.waits_to_send()) && !into.empty())
     into.back().events |= POLLOUT;
 }
 
@@ -52,7 +52,7 @@ std::optional<base::Instant> Libssh2::wake() const {
 
 Result<std::optional<Exit>> Libssh2::advance() {
   if (phase_ == Phase::idle) return std::nullopt;
-  auto progress = go_on();
+  auto progress = proceed();
   link_.turned();
   if (!progress) {
     close();
@@ -65,7 +65,7 @@ Result<std::optional<Exit>> Libssh2::advance() {
   return progress;
 }
 
-Result<std::optional<Exit>> Libssh2::go_on() {
+Result<std::optional<Exit>> Libssh2::proceed() {
   if (phase_ == Phase::link) {
     if (!TRY(link_.advance())) return std::nullopt;
     deadline_ = session_.now() + command_.timeout;
@@ -83,7 +83,7 @@ Result<std::optional<Exit>> Libssh2::go_on() {
       reused_ = false;
       link_.begin();
       phase_ = Phase::link;
-      return go_on();
+      return proceed();
     }
     if (!moved) return std::unexpected(std::move(moved).error());
     if (phase_ == Phase::idle) {

@@ -39,7 +39,7 @@ class Libssh2 final : public Transport {
     closing_second
   };
 
-  [[nodiscard]] Result<std::optional<Exit>> go_on();
+  [[nodiscard]] Result<std::optional<Exit>> proceed();
   [[nodiscard]] Result<bool> step();
   [[nodiscard]] Result<bool> open_main();
   [[nodiscard]] Result<bool> open_second();

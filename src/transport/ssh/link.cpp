@@ -40,7 +40,7 @@ void Link::begin() {
 
 Result<bool> Link::advance() {
   turn();
-  auto done = go_on();
+  auto done = proceed();
   if (done) return done;
   close();
   base::Error error = std::move(done).error();
@@ -48,7 +48,7 @@ Result<bool> Link::advance() {
   return std::unexpected(std::move(error));
 }
 
-Result<bool> Link::go_on() {
+Result<bool> Link::proceed() {
   while (phase_ != Phase::ready) {
     if (session_.now() >= deadline_) return std::unexpected(too_late());
     Result<bool> moved = false;
@@ -156,7 +156,7 @@ Result<> Link::check_host_key() {
 Result<bool> Link::handshake_failed(int code) {
   const bool greeted = hooks_.first.starts_with("SSH-");
   const bool busy = hooks_.received == 0 || hooks_.first.starts_with("Exceeded MaxStartups");
-  const std::string proxy = dial_->proxy_says();
+  const std::string proxy = dial_->proxy_message();
   if (busy && proxy.empty() && ++attempts_ < most_attempts) {
     pause_until_ = session_.now() + pause_between * attempts_;
     drop();
@@ -208,7 +208,7 @@ Result<bool> Link::log_in() {
 }
 
 base::Error Link::lost(const std::string& doing) {
-  const std::string proxy = dial_ ? dial_->proxy_says() : "";
+  const std::string proxy = dial_ ? dial_->proxy_message() : "";
   std::string words = base::printable(hooks_.goodbye, 300);
   if (!proxy.empty()) words += (words.empty() ? "" : "; ") + proxy;
   if (words.empty()) words = hooks_.broke;
@@ -263,7 +263,7 @@ bool Link::is_blocked() const {
   return (::libssh2_session_block_directions(handle_.get()) & LIBSSH2_SESSION_BLOCK_OUTBOUND) != 0;
 }
 
-bool Link::has_room() const {
+bool Link::can_buffer() const {
   pollfd socket{dial_->descriptor(), POLLOUT, 0};
   return ::poll(&socket, 1, 0) == 1 && (socket.revents & POLLOUT) != 0;
 }

@@ -29,7 +29,7 @@ class Link {
   /// Whether the rest of the last packet waits for the socket.
   [[nodiscard]] bool is_blocked() const;
   /// Whether a small packet can be sent completely: for a logged-in link.
-  [[nodiscard]] bool has_room() const;
+  [[nodiscard]] bool can_buffer() const;
   [[nodiscard]] std::optional<base::Instant> wake() const;
   /// Disconnects without waiting.
   void close();
@@ -54,7 +54,7 @@ class Link {
   enum class Phase { idle, pause, config, dial, handshake, login, ready };
   static constexpr std::size_t bytes_a_turn = 512u << 10;
 
-  [[nodiscard]] Result<bool> go_on();
+  [[nodiscard]] Result<bool> proceed();
   [[nodiscard]] Result<bool> ask_config();
   [[nodiscard]] Result<bool> dial();
   [[nodiscard]] Result<bool> shake_hands();

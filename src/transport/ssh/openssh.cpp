@@ -15,7 +15,7 @@ namespace transport {
 namespace {
 using base::Fault;
 using Argv = std::vector<std::string>;
-constexpr int left_alone = 60;  // seconds until a master connection ends after a crash of gpuadm
+constexpr int idle_seconds = 60;  // seconds until a master connection ends after a crash of gpuadm
 
 Argv client(const Options& options, spec::HostKeys policy, const spec::Endpoint& endpoint,
             const std::string& control, const Config& config) {
@@ -24,7 +24,7 @@ Argv client(const Options& options, spec::HostKeys policy, const spec::Endpoint&
     argv.push_back("-oCiphers=" + ciphers);
   argv.insert(argv.end(), config.client_options.begin(), config.client_options.end());
   argv.insert(argv.end(), {"-oControlMaster=auto", "-oControlPath=" + control,
-                           fmt::format("-oControlPersist={}", left_alone), "-oClearAllForwardings=yes"});
+                           fmt::format("-oControlPersist={}", idle_seconds), "-oClearAllForwardings=yes"});
   return argv;
 }
 

@@ -63,15 +63,15 @@ Argv openssh_client(const Options& options, spec::HostKeys policy, const spec::E
 // OpenSSH has one exit status for all failures, so its messages must distinguish them; they are not
 // translated.
 base::Error openssh_failure(const Peer& peer, const std::string& words, bool begun) {
-  const auto says = [&](std::string_view text) { return words.find(text) != std::string::npos; };
+  const auto mentions = [&](std::string_view text) { return words.find(text) != std::string::npos; };
   const std::string quoted = words.empty() ? "no output" : words;
   if (begun)
     return {Fault::unreachable, fmt::format("{}: the connection was lost: {}", peer.host, quoted),
             "check that the host is up, and run again: completed steps are skipped"};
-  if (says("Host key verification failed") || says("REMOTE HOST IDENTIFICATION"))
+  if (mentions("Host key verification failed") || mentions("REMOTE HOST IDENTIFICATION"))
     return {Fault::host_key, fmt::format("{}: the host key was rejected: {}", peer.host, quoted),
             "check it manually: " + peer.login};
-  if (says("Permission denied") || says("Too many authentication failures"))
+  if (mentions("Permission denied") || mentions("Too many authentication failures"))
     return {Fault::auth, fmt::format("{}: cannot log in: {}", peer.host, quoted),
             "try to log in manually: " + peer.login};
   return {Fault::unreachable, fmt::format("{}: ssh: {}", peer.host, quoted), "try manually: " + peer.login};

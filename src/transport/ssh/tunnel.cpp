@@ -154,8 +154,8 @@ Result<Tunnel> open_tunnel(Session& session, const std::string& host, const spec
   return Tunnel(std::move(state));
 }
 
-Result<> Tunnel::check_http(const std::string& path, std::chrono::seconds patience) {
-  const base::Instant deadline = base::Clock::now() + patience;
+Result<> Tunnel::check_http(const std::string& path, std::chrono::seconds timeout) {
+  const base::Instant deadline = base::Clock::now() + timeout;
   const Descriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const sockaddr_in address = loopback(state_->port);
   const std::string request =
@@ -176,7 +176,7 @@ Result<> Tunnel::check_http(const std::string& path, std::chrono::seconds patien
     if (polled == 0)
       return base::fail(Fault::timeout,
                         fmt::format("{}: no answer through the tunnel within {}", state_->peer.host,
-                                    base::human_seconds(static_cast<double>(patience.count()))));
+                                    base::human_seconds(static_cast<double>(timeout.count()))));
     char buffer[512];
     const ssize_t got = ::recv(socket.get(), buffer, sizeof buffer, 0);
     if (got <= 0) break;

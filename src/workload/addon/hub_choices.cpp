@@ -53,13 +53,13 @@ std::string as_name(const std::string& choice) {
 }
 
 /// What a choice adds to a pod and to its container.
-Result<Tree> gpu_row(const std::string& choice, const GpuSupply& supply, const std::string& space,
+Result<Tree> gpu_row(const std::string& choice, const GpuSupply& supply, const std::string& ns,
                      std::vector<Tree>& objects) {
   const GpuRequest request = TRY(parse_gpus("GPUs", choice));
   Tree pod = Tree::map_of({{"containers", Tree(Tree::List{Tree::map()})}});
   if (request.any()) {
     const GpuParts parts =
-        parts_of(supply, request, as_name(choice), space, labels_of(addon_kind, "jupyterhub"));
+        parts_of(supply, request, as_name(choice), ns, labels_of(addon_kind, "jupyterhub"));
     if (parts.claim_template) objects.push_back(*parts.claim_template);
     add_gpus(pod, parts);
   }
@@ -109,11 +109,11 @@ Tree memory_rows(const facts::ClusterFacts& cluster) {
 }  // namespace
 
 Result<HubChoices> hub_choices(const Tree& catalog, const facts::ClusterFacts& cluster,
-                               const GpuSupply& supply, const std::string& space) {
+                               const GpuSupply& supply, const std::string& ns) {
   Tree images = TRY(image_rows(catalog, cluster, supply));
   HubChoices choices{Tree::list(), std::move(images), memory_rows(cluster), {}};
   for (const std::string& choice : gpu_choices(supply))
-    choices.gpus.push(TRY(gpu_row(choice, supply, space, choices.objects)));
+    choices.gpus.push(TRY(gpu_row(choice, supply, ns, choices.objects)));
   return choices;
 }
 

@@ -17,13 +17,13 @@ constexpr const char* namespace_uid_key = "namespaceUID";
 
 Tree to_tree(const ObjectName& name) {
   return Tree::map_of(
-      {{"apiVersion", name.version}, {"kind", name.kind}, {"namespace", name.space}, {"name", name.name}});
+      {{"apiVersion", name.version}, {"kind", name.kind}, {"namespace", name.ns}, {"name", name.name}});
 }
 
 }  // namespace
 
 ObjectName inventory_object(const Addon& addon) {
-  return {"v1", "ConfigMap", std::string(addon.space), std::string(inventory_name)};
+  return {"v1", "ConfigMap", std::string(addon.ns), std::string(inventory_name)};
 }
 
 ObjectName namespace_record(const Addon& addon) {
@@ -38,21 +38,21 @@ Tree to_namespace_record(const Addon& addon, const std::string& uid) {
 }
 
 Result<> check_namespace(const std::vector<Tree>& found, const Addon& addon) {
-  const Tree *space = nullptr, *record = nullptr;
+  const Tree *ns = nullptr, *record = nullptr;
   for (const Tree& object : found) {
-    if (text_of(object, "kind") == "Namespace") space = &object;
+    if (text_of(object, "kind") == "Namespace") ns = &object;
     if (name_of(object) == namespace_record(addon)) record = &object;
   }
-  if (!space) return {};
+  if (!ns) return {};
   const std::string recorded = record ? text_at(*record, {"data", namespace_uid_key}) : std::string();
-  if (record && (recorded.empty() || recorded == text_at(*space, {"metadata", "uid"}))) return {};
+  if (record && (recorded.empty() || recorded == text_at(*ns, {"metadata", "uid"}))) return {};
   return base::fail(
       Fault::blocked,
       fmt::format("the namespace {} exists, and gpuadm has not created it: its owner could "
                   "control the add-on {} in it",
-                  addon.space, addon.name),
+                  addon.ns, addon.name),
       fmt::format("delete it, if nothing in it is needed, then run again: kubectl delete namespace {}",
-                  addon.space));
+                  addon.ns));
 }
 
 Tree to_object(const Addon& addon, const AddonInventory& inventory) {

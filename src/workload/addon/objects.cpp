@@ -87,13 +87,13 @@ std::vector<ObjectName> names_of(std::span<const Tree> objects) {
 }
 
 std::string describe(const ObjectName& name) {
-  return base::printable(
-      fmt::format("{} {}{}{}", name.kind, name.space, name.space.empty() ? "" : "/", name.name), 300);
+  return base::printable(fmt::format("{} {}{}{}", name.kind, name.ns, name.ns.empty() ? "" : "/", name.name),
+                         300);
 }
 
 Tree reference_to(const ObjectName& name) {
   Tree metadata = Tree::map_of({{"name", name.name}});
-  if (!name.space.empty()) metadata.set("namespace", name.space);
+  if (!name.ns.empty()) metadata.set("namespace", name.ns);
   return Tree::map_of({{"apiVersion", name.version}, {"kind", name.kind}, {"metadata", std::move(metadata)}});
 }
 

@@ -20,8 +20,8 @@ std::string_view group_of(std::string_view version) {
 }
 
 bool is_same_object(const ObjectName& one, const ObjectName& other) {
-  return group_of(one.version) == group_of(other.version) && one.kind == other.kind &&
-         one.space == other.space && one.name == other.name;
+  return group_of(one.version) == group_of(other.version) && one.kind == other.kind && one.ns == other.ns &&
+         one.name == other.name;
 }
 
 /// Names of objects of RBAC may have colons.
@@ -34,8 +34,8 @@ bool is_valid_name(std::string_view name) {
 /// Why an object that exists is not deleted; empty: it is the add-on's.
 std::string foreign_reason(const Tree& object, const Addon& addon) {
   if (!is_of_addon(object, addon)) return "it does not have the labels of the add-on";
-  const std::string space = text_at(object, {"spec", "claimRef", "namespace"});
-  if (text_of(object, "kind") == "PersistentVolume" && space != addon.space)
+  const std::string ns = text_at(object, {"spec", "claimRef", "namespace"});
+  if (text_of(object, "kind") == "PersistentVolume" && ns != addon.ns)
     return "it is the volume of a claim in another namespace";
   return "";
 }
@@ -50,10 +50,9 @@ Result<std::vector<ObjectName>> manifest_names(const Addon& addon, std::string_v
 }
 
 bool is_possible(const ObjectName& name, const Addon& addon, std::span<const ObjectName> own) {
-  if (!is_valid_name(name.name) || (name.kind == "Namespace" && name.name != addon.space)) return false;
+  if (!is_valid_name(name.name) || (name.kind == "Namespace" && name.name != addon.ns)) return false;
   return std::ranges::any_of(own, [&](const ObjectName& one) {
-    return group_of(one.version) == group_of(name.version) && one.kind == name.kind &&
-           one.space == name.space;
+    return group_of(one.version) == group_of(name.version) && one.kind == name.kind && one.ns == name.ns;
   });
 }
 

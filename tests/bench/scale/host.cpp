@@ -113,10 +113,10 @@ std::optional<transport::Exit> Host::transfer() {
   const int source = network.source(number_);
   if (source < 0) return std::nullopt;
   const bool alone = !world_.busy[static_cast<std::size_t>(source)] && !network.is_whole(source);
-  const double patience = network.is_dead(source) ? guest_notices + 5
-                          : alone                 ? relay_waits_alone
-                                                  : relay_waits;
-  if (now - network.last_byte(number_) < patience) return std::nullopt;
+  const double timeout = network.is_dead(source) ? guest_notices + 5
+                         : alone                 ? relay_waits_alone
+                                                 : relay_waits;
+  if (now - network.last_byte(number_) < timeout) return std::nullopt;
   network.stop(number_);
   return end(cannot_fetch, fmt::format("depot {:.0f}\n", network.has(number_)));
 }

@@ -1,8 +1,8 @@
 
 #include "gpuadm/base/random.hpp"
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/http/site.hpp"
 #include "gpuadm/report/refusal.hpp"
-#include "gpuadm/serve/site.hpp"
 #include "gpuadm/session/connections.hpp"
 #include "gpuadm/workload/objects.hpp"
 #include "gpuadm/workload/state.hpp"
@@ -38,8 +38,8 @@ Result<PageFiles> read_files(const assets::Store& assets) {
   return files;
 }
 
-serve::Site site_of(base::Secret token, const PageFiles& files, PageData& data) {
-  serve::Site site(std::move(token));
+http::Site site_of(base::Secret token, const PageFiles& files, PageData& data) {
+  http::Site site(std::move(token));
   site.add("", "text/html; charset=utf-8", [&files] { return files.page; });
   site.add("dashboard.css", "text/css; charset=utf-8", [&files] { return files.style; });
   site.add("dashboard.js", "text/javascript; charset=utf-8", [&files] { return files.script; });
@@ -59,10 +59,10 @@ spec::Cluster without_window(spec::Cluster cluster, const session::Connection& c
 Result<Outcome> serve_page(const DashboardOptions& options, const assets::Store& assets,
                            const PageFiles& files, PageData& data, session::ClusterReadings& readings,
                            transport::Fleet& fleet, Io& io) {
-  const serve::Site site = site_of(TRY(base::random_secret(token_bytes)), files, data);
-  serve::Server server =
-      TRY(serve::Server::open({"127.0.0.1", options.port, {}, {}},
-                              [&site](const serve::Request& request) { return site.answer(request); }));
+  const http::Site site = site_of(TRY(base::random_secret(token_bytes)), files, data);
+  http::Server server =
+      TRY(http::Server::open({"127.0.0.1", options.port, {}, {}},
+                             [&site](const http::Request& request) { return site.answer(request); }));
   fleet.attend({.interests = [&server](std::vector<pollfd>& into) { server.interests(into); },
                 .wake = [&server] { return server.wake(); },
                 .advance = [&server] { server.advance(); }});

@@ -78,7 +78,7 @@ base::Result<> PageData::show(const session::GpuSamples& samples, session::Sampl
 base::Result<> PageData::judge() {
   const base::Instant begun = base::Clock::now();
   judged_ = readings_.version();
-  const session::Recording& survey = readings_.survey();
+  const session::ClusterSurvey& survey = readings_.survey();
   const JudgedStatus judged = TRY(judges_.judge(survey, readings_.asked()));
   verdict_ = judged.status.verdict;
   Tree tree = to_tree(judged.status);
@@ -149,7 +149,8 @@ cluster::Verdict PageData::verdict() const {
   const Tree silent = board_.silent();
   for (const auto& [host, state] : silent.entries()) {
     const std::string& word = state.find("state")->text();
-    const bool known = std::ranges::find(verdict.problems, host, &cluster::Problem::where) != verdict.problems.end();
+    const bool known =
+        std::ranges::find(verdict.problems, host, &cluster::Problem::where) != verdict.problems.end();
     if (word != "no nvidia-smi" && !known)
       verdict.unread.push_back({host, word + ": " + state.find("why")->text(), {}});
   }

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "gpuadm/cluster/gpu_board.hpp"
-#include "gpuadm/session/cluster_readings.hpp"
+#include "gpuadm/session/watch.hpp"
 
 #include "commands/inspect/judge_status.hpp"
 

@@ -30,8 +30,8 @@ Result<> check_servers(const Addon& addon, const AddonDisableOptions& options,
                        session::ClusterClient& client) {
   if (options.force) return {};
   std::vector<std::string> users;
-  for (const Tree& pod : TRY(client.get(
-           {{"pods"}, std::string(addon.space), workload::selector_of(workload::addon_server_kind)})))
+  for (const Tree& pod :
+       TRY(client.get({{"pods"}, std::string(addon.ns), workload::selector_of(workload::addon_server_kind)})))
     if (!pod.at({"metadata", "deletionTimestamp"}))
       users.push_back(base::printable(text_at(pod, {"metadata", "labels", workload::name_label}), 80));
   if (users.empty()) return {};
@@ -59,7 +59,7 @@ Result<std::optional<workload::AddonInventory>> begun_inventory(const Addon& add
   const auto found = TRY(find_namespace(addon, client));
   const auto record = std::ranges::find(found, workload::namespace_record(addon), workload::name_of);
   if (record == found.end() || !workload::check_namespace(found, addon)) return std::nullopt;
-  return workload::AddonInventory{{{"v1", "Namespace", "", std::string(addon.space)}}, {}};
+  return workload::AddonInventory{{{"v1", "Namespace", "", std::string(addon.ns)}}, {}};
 }
 
 /// Where the data of the add-on stays; empty: it has none on a storage. Without an add-on, the empty folder
@@ -74,7 +74,7 @@ Result<std::string> data_left(const Addon& addon, const workload::AddonInventory
   if (!storage) return fmt::format("{} {}", addon.data, base::printable(setting->second, 80));
   const std::string where = storage->kind == spec::StorageKind::local ? " on " + storage->host : "";
   const workload::StorageClaim claim{
-      addon.name == "prometheus" ? "metrics" : "files", std::string(addon.space), "1Gi", {}};
+      addon.name == "prometheus" ? "metrics" : "files", std::string(addon.ns), "1Gi", {}};
   if (addon.name != "local-path") return workload::folder_of(*storage, claim) + where;
   const bool kept = TRY(drop_class_folder(TRY(plan_claim(known, *storage, claim, client)), client));
   return kept ? spec::marker_of(*storage) + "/volumes" + where : "";
@@ -98,9 +98,8 @@ Result<Outcome> addon_disable(const AddonDisableOptions& options, Io& io) {
   const auto others = TRY(others_in(*addon, client));
   auto listed = inventory->objects;
   if (!others.empty())
-    std::erase_if(listed, [&](const ObjectName& name) {
-      return name.kind == "Namespace" && name.name == addon->space;
-    });
+    std::erase_if(listed,
+                  [&](const ObjectName& name) { return name.kind == "Namespace" && name.name == addon->ns; });
   const OwnedObjects owned = TRY(read_owned(*addon, listed, *cluster));
   if (!TRY(confirm_deletion(*addon, owned, options.consent, io)))
     return options.consent == Consent::preview ? Outcome::done : Outcome::interrupted;
@@ -108,13 +107,13 @@ Result<Outcome> addon_disable(const AddonDisableOptions& options, Io& io) {
   const auto rest = std::ranges::find_if(
       owned.objects, [](const Tree& object) { return text_of(object, "kind") != "Deployment"; });
   TRY(client.remove_objects({owned.objects.begin(), rest}));
-  TRY(client.remove(std::string(addon->space), {"pods"}, workload::selector_of(workload::addon_server_kind)));
+  TRY(client.remove(std::string(addon->ns), {"pods"}, workload::selector_of(workload::addon_server_kind)));
   TRY(client.remove_objects({rest, owned.objects.end()}));
   TRY(forget_namespace(*addon, client));
   const std::string data = TRY(data_left(*addon, *inventory, options.addon, *cluster));
   io.out(fmt::format("the add-on {} is disabled: {} objects deleted\n", addon->name, owned.objects.size()));
   if (!others.empty())
-    io.out(fmt::format("the namespace {} is kept, because others have objects in it: {}\n", addon->space,
+    io.out(fmt::format("the namespace {} is kept, because others have objects in it: {}\n", addon->ns,
                        base::join(others, ", ")));
   if (!data.empty()) io.out(fmt::format("the data stays: {}\n", data));
   return Outcome::done;

@@ -16,7 +16,7 @@ namespace {
 
 struct AddonVerifyOptions {
   AddonOptions addon;
-  std::chrono::seconds patience{300};
+  std::chrono::seconds timeout{300};
 };
 
 using base::Fault;
@@ -93,19 +93,19 @@ Result<OwnedObjects> old_objects(const AddonPlan& plan, const std::optional<work
 
 /// The namespace of the add-on, which gpuadm must have created: it is recorded before and after.
 Result<> create_namespace(const AddonPlan& plan, session::ClusterClient& client) {
-  const auto space_in = [](const std::vector<Tree>& found) {
+  const auto ns_in = [](const std::vector<Tree>& found) {
     return std::ranges::find(found, "Namespace", [](const Tree& object) { return text_of(object, "kind"); });
   };
   auto found = TRY(find_namespace(*plan.addon, client));
   TRY(workload::check_namespace(found, *plan.addon));
-  if (space_in(found) == found.end())
+  if (ns_in(found) == found.end())
     TRY(client.apply({workload::to_namespace_record(*plan.addon, ""), plan.objects.front()}));
   found = TRY(find_namespace(*plan.addon, client));
-  const auto space = space_in(found);
-  if (space == found.end())
-    return base::fail(Fault::remote, fmt::format("the namespace {} was deleted meanwhile", plan.addon->space),
+  const auto ns = ns_in(found);
+  if (ns == found.end())
+    return base::fail(Fault::remote, fmt::format("the namespace {} was deleted meanwhile", plan.addon->ns),
                       "run the same command again");
-  return client.apply({workload::to_namespace_record(*plan.addon, text_at(*space, {"metadata", "uid"}))});
+  return client.apply({workload::to_namespace_record(*plan.addon, text_at(*ns, {"metadata", "uid"}))});
 }
 
 /// What a first `enable` has made so far: all objects but those that were there.
@@ -185,8 +185,8 @@ Result<Outcome> addon_enable(const AddonEnableOptions& options, Io& io) {
   for (const std::string& note : plan.notes) io.err(note + "\n");
   const auto seen = [&]() -> Result<std::string> {
     TRY(apply(plan, old, made, client, io));
-    TRY(wait_addon(*addon, *cluster, options.patience, io));
-    return prove_addon(*addon, *cluster, options.patience, io);
+    TRY(wait_addon(*addon, *cluster, options.timeout, io));
+    return prove_addon(*addon, *cluster, options.timeout, io);
   }();
   if (!seen) {
     if (!before && (!options.keep || seen.error().fault == Fault::interrupted))
@@ -212,8 +212,8 @@ Result<Outcome> addon_verify(const AddonVerifyOptions& options, Io& io) {
   if (!inventory && !elsewhere)
     return base::fail(Fault::blocked, fmt::format("the add-on {} is not enabled", addon->name),
                       addon_command("enable", options.addon));
-  if (inventory) TRY(wait_addon(*addon, *cluster, options.patience, io));
-  const std::string seen = TRY(prove_addon(*addon, *cluster, options.patience, io));
+  if (inventory) TRY(wait_addon(*addon, *cluster, options.timeout, io));
+  const std::string seen = TRY(prove_addon(*addon, *cluster, options.timeout, io));
   io.out(fmt::format("the add-on {} works\n  proven: {}\n", addon->name, seen));
   return Outcome::done;
 }
@@ -236,7 +236,7 @@ Command addon_enable_command() {
             add_addon(line, options.addon);
             line.repeated("--set", options.settings, "SETTING=VALUE",
                           "A setting of the add-on (gpuadm addon show NAME); repeatable");
-            add_wait_timeout(line, options.patience,
+            add_wait_timeout(line, options.timeout,
                              "Time limit until its pods are ready, and of its proof (default 900)");
             line.flag("--keep", options.keep, "Keep an add-on whose proof fails");
             add_yes(line, options.consent);
@@ -260,7 +260,7 @@ Command addon_verify_command() {
       .options =
           [](Line& line, AddonVerifyOptions& options) {
             add_addon(line, options.addon);
-            add_wait_timeout(line, options.patience, "Time limit of the proof (default 300)");
+            add_wait_timeout(line, options.timeout, "Time limit of the proof (default 300)");
           },
       .examples = {{"gpuadm addon verify prometheus -f cluster.yaml", "repeat its proof"}},
       .run = addon_verify};

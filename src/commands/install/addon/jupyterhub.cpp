@@ -64,7 +64,7 @@ Tree secret_with(const workload::Addon& addon, const Keys& contents) {
 }  // namespace
 
 workload::ObjectName hub_secret(const workload::Addon& addon) {
-  return {"v1", "Secret", std::string(addon.space), "hub"};
+  return {"v1", "Secret", std::string(addon.ns), "hub"};
 }
 
 Result<workload::AddonValues> jupyterhub_values(const AddonContext& context, AddonPlan& plan) {
@@ -81,14 +81,14 @@ Result<workload::AddonValues> jupyterhub_values(const AddonContext& context, Add
   const facts::ClusterFacts facts = TRY(client.read_nodes_and_pods());
   const workload::GpuSupply supply = TRY(workload::supply_of(facts));
   workload::HubChoices choices =
-      TRY(workload::hub_choices(context.catalog, facts, supply, std::string(addon.space)));
+      TRY(workload::hub_choices(context.catalog, facts, supply, std::string(addon.ns)));
   const auto asset = [&](const char* name) { return context.cluster.assets().read(name); };
   constexpr const char* server_asset = "templates/addons/jupyterhub-server.yaml";
   const Tree server =
       TRY(base::yaml::read(TRY(asset(server_asset)), server_asset, base::yaml::Dialect::kubernetes));
   const std::string settings = base::json::write(
       Tree::map_of(
-          {{"namespace", addon.space},
+          {{"namespace", addon.ns},
            {"claim", plan.volume ? plan.volume->claim.name : std::string()},
            {"labels", Tree::map_of({{std::string(workload::managed_by_label), workload::managed_by},
                                     {std::string(workload::kind_label), workload::addon_server_kind}})},

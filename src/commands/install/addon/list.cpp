@@ -75,7 +75,7 @@ std::string to_text(const std::vector<AddonRow>& rows, std::size_t width) {
   std::vector<std::vector<std::string>> lines = {{"NAME", "STATE", "SETTINGS", "WHAT IT IS"}};
   for (const AddonRow& row : rows)
     lines.push_back({std::string(row.addon->name), row.state + (row.why.empty() ? "" : ": " + row.why),
-                     settings_text(row.settings), std::string(row.addon->says)});
+                     settings_text(row.settings), std::string(row.addon->message)});
   return report::columns(std::move(lines), width, {3});
 }
 
@@ -99,10 +99,10 @@ Tree shown_tree(const Addon& addon, const std::vector<std::string>& images) {
     settings.push(Tree::map_of({{"name", setting.name},
                                 {"value", setting.value},
                                 {"required", setting.required},
-                                {"says", setting.says}}));
+                                {"message", setting.message}}));
   return Tree::map_of({{"name", addon.name},
-                       {"says", addon.says},
-                       {"namespace", addon.space},
+                       {"message", addon.message},
+                       {"namespace", addon.ns},
                        {"settings", std::move(settings)},
                        {"images", Tree::list_of(images)},
                        {"proof", addon.proof},
@@ -112,14 +112,14 @@ Tree shown_tree(const Addon& addon, const std::vector<std::string>& images) {
 
 std::string shown_text(const Addon& addon, const std::vector<std::string>& images, std::size_t width) {
   constexpr std::size_t margin = 12;
-  std::string text = fmt::format("{}: {}\n", addon.name, addon.says);
-  const auto add = [&](std::string_view title, std::string_view says) {
-    if (!says.empty()) text += fmt::format("  {:<10}{}\n", title, report::wrapped(says, margin, width));
+  std::string text = fmt::format("{}: {}\n", addon.name, addon.message);
+  const auto add = [&](std::string_view title, std::string_view message) {
+    if (!message.empty()) text += fmt::format("  {:<10}{}\n", title, report::wrapped(message, margin, width));
   };
   add("", addon.by_hand);
-  add("namespace", addon.space);
+  add("namespace", addon.ns);
   for (const workload::AddonSetting& setting : addon.settings)
-    add("setting", fmt::format("--set {}={}: {}{}", setting.name, setting.value, setting.says,
+    add("setting", fmt::format("--set {}={}: {}{}", setting.name, setting.value, setting.message,
                                setting.required ? " (required)" : ""));
   for (const std::string& image : images) add("image", image);
   add("proof", addon.proof);
@@ -133,11 +133,11 @@ Result<Outcome> addon_list(const AddonListOptions& options, Io& io) {
       TRY(ReachedCluster::open(options.hosts, options.common, session::Access::read_only, io));
   session::ClusterClient& client = cluster->client();
   auto objects = TRY(client.get({.kinds = {"configmaps", "deployments.apps", "daemonsets.apps", "pods"},
-                                 .space = {},
+                                 .ns = {},
                                  .selector = workload::selector_of(workload::addon_kind)}));
   for (Tree& object :
        TRY(client.get({.kinds = {"storageclasses"},
-                       .space = {},
+                       .ns = {},
                        .selector = fmt::format("{}={}", workload::managed_by_label, workload::managed_by)})))
     objects.push_back(std::move(object));
   std::vector<AddonRow> rows;

@@ -1,6 +1,6 @@
 #include "commands/install/addon/owned.hpp"
 
-#include "gpuadm/session/confirm.hpp"
+#include "gpuadm/session/run_playbook.hpp"
 #include "gpuadm/workload/objects.hpp"
 
 #include <fmt/format.h>
@@ -29,18 +29,18 @@ bool is_automatic(const Tree& object) {
 Result<std::vector<ObjectName>> possible_objects(const Addon& addon, const assets::Store& assets) {
   auto names = TRY(workload::manifest_names(addon, TRY(assets.read(addon.manifest))));
   names.push_back(workload::inventory_object(addon));
-  const std::string space(addon.space);
+  const std::string ns(addon.ns);
   const bool has_claim = addon.name != "local-path" &&
                          std::ranges::any_of(addon.settings, [](const workload::AddonSetting& setting) {
                            return setting.name == "storage";
                          });
   if (has_claim)
-    for (const Tree& object : workload::objects_of(spec::Storage(), {"", space, "", {}}, {}))
+    for (const Tree& object : workload::objects_of(spec::Storage(), {"", ns, "", {}}, {}))
       names.push_back(workload::name_of(object));
   if (addon.name == "jupyterhub") {
     names.push_back(hub_secret(addon));
     // The group of claims for GPUs; its version depends on the cluster.
-    names.push_back({"resource.k8s.io/v1", "ResourceClaimTemplate", space, ""});
+    names.push_back({"resource.k8s.io/v1", "ResourceClaimTemplate", ns, ""});
   }
   return names;
 }
@@ -75,7 +75,7 @@ Result<std::vector<std::string>> others_in(const Addon& addon, session::ClusterC
                                  "secrets", "serviceaccounts", "roles.rbac.authorization.k8s.io",
                                  "rolebindings.rbac.authorization.k8s.io", "ingresses.networking.k8s.io",
                                  "networkpolicies.networking.k8s.io"},
-                       .space = std::string(addon.space),
+                       .ns = std::string(addon.ns),
                        .selector = {}})))
     if (!workload::is_of_addon(object, addon) && !is_addon_server(object) && !is_automatic(object))
       names.push_back(workload::describe(workload::name_of(object)));
@@ -84,7 +84,7 @@ Result<std::vector<std::string>> others_in(const Addon& addon, session::ClusterC
 
 Result<std::vector<Tree>> find_namespace(const Addon& addon, session::ClusterClient& client,
                                          transport::Purpose purpose) {
-  return client.find({workload::reference_to({"v1", "Namespace", "", std::string(addon.space)}),
+  return client.find({workload::reference_to({"v1", "Namespace", "", std::string(addon.ns)}),
                       workload::reference_to(workload::namespace_record(addon))},
                      purpose);
 }

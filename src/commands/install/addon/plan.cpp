@@ -1,6 +1,6 @@
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/yaml.hpp"
-#include "gpuadm/session/typed.hpp"
+#include "gpuadm/session/connections.hpp"
 #include "gpuadm/spec/storage.hpp"
 #include "gpuadm/workload/gpus.hpp"
 #include "gpuadm/workload/objects.hpp"
@@ -51,7 +51,7 @@ Result<AddonValues> local_path_values(const AddonContext& context, AddonPlan& pl
                                   storage.name),
                       "gpuadm storage add NAME local --host HOST --path PATH");
   plan.class_storage =
-      TRY(plan_claim(known, storage, {"class", std::string(plan.addon->space), "1Gi", {}}, client));
+      TRY(plan_claim(known, storage, {"class", std::string(plan.addon->ns), "1Gi", {}}, client));
   return AddonValues{{"default_class_node", plan.class_storage->node},
                      {"default_class_folder", spec::marker_of(storage) + "/volumes"}};
 }
@@ -131,8 +131,7 @@ Result<std::optional<ClaimPlan>> plan_addon_claim(const AddonContext& context, c
       TRY(with_known_storages(context.options.addon.hosts, context.cluster.spec(), client));
   return plan_claim(
       known, TRY(storage_named(known, storage)),
-      {name, std::string(addon.space), size, {}, workload::labels_of(workload::addon_kind, addon.name)},
-      client);
+      {name, std::string(addon.ns), size, {}, workload::labels_of(workload::addon_kind, addon.name)}, client);
 }
 
 void set_volume(std::vector<Tree>& objects, const std::string& deployment, const std::string& name,

@@ -28,7 +28,7 @@ struct AddonEnableOptions {
   bool yaml = false;                  ///< print the objects instead of applying them
   bool keep = false;                  ///< keep the objects if the proof fails
   Consent consent = Consent::ask;     ///< to delete objects of an earlier `enable`
-  std::chrono::seconds patience{900};
+  std::chrono::seconds timeout{900};
 };
 
 /// An add-on with everything that the cluster decides.

@@ -23,15 +23,15 @@ using workload::AddonState;
 
 Result<std::vector<Tree>> read_parts(const Addon& addon, session::ClusterClient& client) {
   return client.get({.kinds = {"deployments.apps", "daemonsets.apps", "pods"},
-                     .space = std::string(addon.space),
+                     .ns = std::string(addon.ns),
                      .selector = workload::selector_of(workload::addon_kind, addon.name)});
 }
 
 base::Error part_not_ready(const Addon& addon, ReachedCluster& cluster, const AddonState& state,
                            Fault fault) {
-  const auto reason =
-      state.pod.empty() ? std::nullopt
-                        : reason_of(cluster.spec(), {std::string(addon.space), state.pod}, cluster.client());
+  const auto reason = state.pod.empty()
+                          ? std::nullopt
+                          : reason_of(cluster.spec(), {std::string(addon.ns), state.pod}, cluster.client());
   std::string what = reason ? reason->what : state.why;
   if (what.empty()) what = state.line;
   return {fault, fmt::format("the add-on {} does not become ready: {}", addon.name, what),
@@ -39,13 +39,13 @@ base::Error part_not_ready(const Addon& addon, ReachedCluster& cluster, const Ad
 }
 
 std::string proxy_path(const Addon& addon, const std::string& object, const std::string& path) {
-  return fmt::format("/api/v1/namespaces/{}/{}/proxy/{}", addon.space, object, path);
+  return fmt::format("/api/v1/namespaces/{}/{}/proxy/{}", addon.ns, object, path);
 }
 
-Result<std::string> prove_metrics_server(ReachedCluster& cluster, std::chrono::seconds patience) {
+Result<std::string> prove_metrics_server(ReachedCluster& cluster, std::chrono::seconds timeout) {
   const auto nodes = workload::ready_nodes(TRY(cluster.client().get({{"nodes"}, {}, {}})));
   return prove_within(
-      patience, cluster, "the metrics API", [&](std::string& reason) -> Result<std::optional<std::string>> {
+      timeout, cluster, "the metrics API", [&](std::string& reason) -> Result<std::optional<std::string>> {
         const auto answer = cluster.client().raw("/apis/metrics.k8s.io/v1beta1/nodes");
         if (!answer && answer.error().fault != Fault::remote) return std::unexpected(answer.error());
         const auto uses = answer ? workload::read_node_metrics(*answer)
@@ -71,11 +71,11 @@ Result<std::string> prove_metrics_server(ReachedCluster& cluster, std::chrono::s
       });
 }
 
-Result<std::string> prove_dcgm(const Addon& addon, ReachedCluster& cluster, std::chrono::seconds patience) {
+Result<std::string> prove_dcgm(const Addon& addon, ReachedCluster& cluster, std::chrono::seconds timeout) {
   // Every GPU that DCGM supports has a temperature.
   constexpr const char* metric = "DCGM_FI_DEV_GPU_TEMP";
   return prove_within(
-      patience, cluster, "a metric of a GPU", [&](std::string& reason) -> Result<std::optional<std::string>> {
+      timeout, cluster, "a metric of a GPU", [&](std::string& reason) -> Result<std::optional<std::string>> {
         const auto pods = workload::pods_by_node(TRY(read_parts(addon, cluster.client())));
         if (pods.empty()) reason = "there is no pod";
         std::string seen;
@@ -98,7 +98,7 @@ Result<std::string> prove_dcgm(const Addon& addon, ReachedCluster& cluster, std:
 }
 
 Result<std::string> prove_prometheus(const Addon& addon, ReachedCluster& cluster,
-                                     std::chrono::seconds patience) {
+                                     std::chrono::seconds timeout) {
   const auto path = [&](const std::string& query) {
     return proxy_path(addon, "services/prometheus:9090", "api/v1/" + query);
   };
@@ -107,7 +107,7 @@ Result<std::string> prove_prometheus(const Addon& addon, ReachedCluster& cluster
   // What was up before the proof began may be down.
   std::optional<std::string> since;
   return prove_within(
-      patience, cluster, "the targets of Prometheus",
+      timeout, cluster, "the targets of Prometheus",
       [&](std::string& reason) -> Result<std::optional<std::string>> {
         const auto answer = cluster.client().raw(path("targets?state=active"));
         if (!answer && answer.error().fault != Fault::remote) return std::unexpected(answer.error());
@@ -140,10 +140,10 @@ Result<std::string> prove_prometheus(const Addon& addon, ReachedCluster& cluster
 
 }  // namespace
 
-Result<> wait_addon(const Addon& addon, ReachedCluster& cluster, std::chrono::seconds patience, Io& io) {
+Result<> wait_addon(const Addon& addon, ReachedCluster& cluster, std::chrono::seconds timeout, Io& io) {
   AddonState state;
   return wait_until_ready(
-      cluster, patience,
+      cluster, timeout,
       [&]() -> Result<ReadyProgress> {
         state = workload::read_addon_state(TRY(read_parts(addon, cluster.client())));
         return ReadyProgress{state.ready, state.outlook,
@@ -152,13 +152,13 @@ Result<> wait_addon(const Addon& addon, ReachedCluster& cluster, std::chrono::se
       [&](Fault fault) { return part_not_ready(addon, cluster, state, fault); }, io);
 }
 
-Result<std::string> prove_addon(const Addon& addon, ReachedCluster& cluster, std::chrono::seconds patience,
+Result<std::string> prove_addon(const Addon& addon, ReachedCluster& cluster, std::chrono::seconds timeout,
                                 Io& io) {
-  if (addon.name == "local-path") return prove_local_path(addon, cluster, patience);
-  if (addon.name == "metrics-server") return prove_metrics_server(cluster, patience);
-  if (addon.name == "dcgm-exporter") return prove_dcgm(addon, cluster, patience);
-  if (addon.name == "prometheus") return prove_prometheus(addon, cluster, patience);
-  return prove_jupyterhub(addon, cluster, patience, io);
+  if (addon.name == "local-path") return prove_local_path(addon, cluster, timeout);
+  if (addon.name == "metrics-server") return prove_metrics_server(cluster, timeout);
+  if (addon.name == "dcgm-exporter") return prove_dcgm(addon, cluster, timeout);
+  if (addon.name == "prometheus") return prove_prometheus(addon, cluster, timeout);
+  return prove_jupyterhub(addon, cluster, timeout, io);
 }
 
 }  // namespace commands

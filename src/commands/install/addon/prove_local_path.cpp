@@ -16,7 +16,7 @@ namespace {
 using base::Fault;
 using base::Tree;
 
-constexpr std::chrono::seconds volume_patience{60};
+constexpr std::chrono::seconds volume_timeout{60};
 
 Result<std::vector<Tree>> proof_objects(const workload::Addon& addon, const assets::Store& assets) {
   return workload::addon_objects(addon, TRY(assets.read("templates/addons/local-path-proof.yaml")),
@@ -41,14 +41,14 @@ Result<std::optional<std::string>> read_writer(const Tree& reference, ReachedClu
 
 /// The volume is deleted by the provisioner, after the claim.
 Result<> wait_for_no_volume(const Tree& claim, ReachedCluster& cluster) {
-  const std::string space = text_at(claim, {"metadata", "namespace"}),
+  const std::string ns = text_at(claim, {"metadata", "namespace"}),
                     name = text_at(claim, {"metadata", "name"});
-  const auto gone = prove_within(volume_patience, cluster, "the volume of the proof is not deleted",
+  const auto gone = prove_within(volume_timeout, cluster, "the volume of the proof is not deleted",
                                  [&](std::string&) -> Result<std::optional<std::string>> {
                                    const auto volumes =
                                        TRY(cluster.client().get({{"persistentvolumes"}, {}, {}}));
                                    const bool left = std::ranges::any_of(volumes, [&](const Tree& volume) {
-                                     return text_at(volume, {"spec", "claimRef", "namespace"}) == space &&
+                                     return text_at(volume, {"spec", "claimRef", "namespace"}) == ns &&
                                             text_at(volume, {"spec", "claimRef", "name"}) == name;
                                    });
                                    return left ? std::nullopt : std::optional<std::string>("deleted");
@@ -60,7 +60,7 @@ Result<> wait_for_no_volume(const Tree& claim, ReachedCluster& cluster) {
 }  // namespace
 
 Result<std::string> prove_local_path(const workload::Addon& addon, ReachedCluster& cluster,
-                                     std::chrono::seconds patience) {
+                                     std::chrono::seconds timeout) {
   const std::vector<Tree> objects = TRY(proof_objects(addon, cluster.assets()));
   std::vector<Tree> references;
   for (const Tree& object : objects) references.push_back(workload::reference_to(workload::name_of(object)));
@@ -76,7 +76,7 @@ Result<std::string> prove_local_path(const workload::Addon& addon, ReachedCluste
   TRY(remove());
   auto seen = [&]() -> Result<std::string> {
     TRY(cluster.client().apply(objects));
-    return prove_within(patience, cluster, "the pod of the proof has not written", [&](std::string& reason) {
+    return prove_within(timeout, cluster, "the pod of the proof has not written", [&](std::string& reason) {
       return read_writer(references.front(), cluster, reason);
     });
   }();

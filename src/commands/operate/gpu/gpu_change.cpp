@@ -3,7 +3,7 @@
 #include "gpuadm/facts/control_plane.hpp"
 #include "gpuadm/report/findings.hpp"
 #include "gpuadm/report/refusal.hpp"
-#include "gpuadm/session/cluster_view.hpp"
+#include "gpuadm/session/cluster.hpp"
 #include "gpuadm/session/connections.hpp"
 #include "gpuadm/session/findings.hpp"
 
@@ -153,8 +153,8 @@ Result<Outcome> gpu_change(GpuChange change, const GpuChangeOptions& options, Io
   spec::Cluster& cluster = wanted.cluster;
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
   playbook::Library library = TRY(playbook::Library::load(assets, playbook_of(change)));
-  const session::Session session =
-      TRY(session::Session::open(cluster, options.common.connection, options.consent, io));
+  const session::RunContext session =
+      TRY(session::RunContext::open(cluster, options.common.connection, options.consent, io));
   const session::Survey survey = TRY(session.survey_all(assets));
   cluster = TRY(identify(std::move(cluster), options.file, survey, *session.fleet, assets)).cluster;
   if (survey.census.at(wanted.host)->nvidia.gpus.empty())

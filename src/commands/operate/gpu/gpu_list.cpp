@@ -4,7 +4,7 @@
 #include "gpuadm/facts/control_plane.hpp"
 #include "gpuadm/report/columns.hpp"
 #include "gpuadm/report/refusal.hpp"
-#include "gpuadm/session/cluster_view.hpp"
+#include "gpuadm/session/cluster.hpp"
 #include "gpuadm/session/connections.hpp"
 #include "gpuadm/session/findings.hpp"
 #include "gpuadm/session/recording.hpp"
@@ -28,8 +28,10 @@ struct GpuListOptions {
 };
 
 /// Surveys hosts, and their cluster if one of them is a control-plane node.
-Result<session::Recording> survey_hosts(const GpuListOptions& options, const assets::Store& assets, Io& io) {
-  session::Recording recording{TRY(session::read_cluster(options.hosts, options.common.connection)), {}, {}};
+Result<session::ClusterSurvey> survey_hosts(const GpuListOptions& options, const assets::Store& assets,
+                                            Io& io) {
+  session::ClusterSurvey recording{
+      TRY(session::read_cluster(options.hosts, options.common.connection)), {}, {}};
   const auto connections = TRY(session::Connections::open(recording.cluster, options.common.connection, io));
   const auto fleet = connections->fleet(session::Access::read_only);
   recording.survey = TRY(
@@ -44,7 +46,7 @@ Result<session::Recording> survey_hosts(const GpuListOptions& options, const ass
   return recording;
 }
 
-Result<std::vector<report::Finding>> findings_of(const session::Recording& recording,
+Result<std::vector<report::Finding>> findings_of(const session::ClusterSurvey& recording,
                                                  const assets::Store& assets,
                                                  const std::optional<facts::ClusterFacts>& view) {
   const auto data = TRY(checks::read_data([&](std::string_view path) { return assets.read(path); }));
@@ -101,7 +103,7 @@ std::string differences(const cluster::GpuTable& table) {
   return text;
 }
 
-Outcome report_unreached(const session::Recording& recording, Io& io) {
+Outcome report_unreached(const session::ClusterSurvey& recording, Io& io) {
   Outcome outcome = Outcome::done;
   for (const auto& [host, facts] : recording.survey.census) {
     if (facts) continue;
@@ -117,7 +119,7 @@ Result<Outcome> gpu_list(const GpuListOptions& options, Io& io) {
   if (!options.from.empty() && (!options.hosts.targets.empty() || !options.hosts.file.empty()))
     return base::fail(base::Fault::usage, "--from cannot be combined with hosts or files");
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
-  const session::Recording recording =
+  const session::ClusterSurvey recording =
       TRY(options.from.empty() ? survey_hosts(options, assets, io) : session::load_recording(options.from));
   std::optional<facts::ClusterFacts> view;
   if (recording.view) view = TRY(facts::parse_cluster(*recording.view));

@@ -2,7 +2,7 @@
 
 #include "gpuadm/base/image_reference.hpp"
 #include "gpuadm/base/text.hpp"
-#include "gpuadm/session/ask.hpp"
+#include "gpuadm/session/connections.hpp"
 
 #include <fmt/format.h>
 
@@ -113,7 +113,7 @@ Result<> keep_plugin_image(playbook::Library& library, const spec::Cluster& clus
 
 Result<Outcome> change_gpus_of(const std::string& host, const spec::Cluster& cluster,
                                const playbook::Library& library, const assets::Store& assets,
-                               const session::Session& session, const session::Survey& survey,
+                               const session::RunContext& session, const session::Survey& survey,
                                const base::Variables& given,
                                const std::function<void(facts::Census&)>& adjust, Consent consent,
                                Format format, Io& io) {

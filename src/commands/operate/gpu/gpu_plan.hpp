@@ -45,8 +45,8 @@ struct Changes {
 /// the plan is made from them; may be empty.
 [[nodiscard]] Result<Outcome> change_gpus_of(const std::string& host, const spec::Cluster& cluster,
                                              const playbook::Library& library, const assets::Store& assets,
-                                             const session::Session& session, const session::Survey& survey,
-                                             const base::Variables& given,
+                                             const session::RunContext& session,
+                                             const session::Survey& survey, const base::Variables& given,
                                              const std::function<void(facts::Census&)>& adjust,
                                              Consent consent, Format format, Io& io);
 

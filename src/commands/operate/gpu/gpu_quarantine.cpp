@@ -3,7 +3,7 @@
 #include "gpuadm/checks/checks.hpp"
 #include "gpuadm/cluster/gpu_rows.hpp"
 #include "gpuadm/facts/control_plane.hpp"
-#include "gpuadm/session/cluster_view.hpp"
+#include "gpuadm/session/cluster.hpp"
 
 #include "commands/install/identity.hpp"
 #include "commands/operate/gpu/gpu_options.hpp"
@@ -154,8 +154,8 @@ Result<Outcome> gpu_quarantine(Quarantine what, const QuarantineOptions& options
   spec::Cluster cluster = TRY(cluster_with(options.file, host, options.common.connection));
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
   playbook::Library library = TRY(playbook::Library::load(assets, "gpu-quarantine"));
-  const session::Session session =
-      TRY(session::Session::open(cluster, options.common.connection, options.consent, io));
+  const session::RunContext session =
+      TRY(session::RunContext::open(cluster, options.common.connection, options.consent, io));
   const session::Survey survey = TRY(session.survey_all(assets));
   if (!std::ranges::any_of(cluster.hosts, [&](const spec::Host& one) {
         return facts::is_control_plane(survey.census, one.name);

@@ -3,8 +3,8 @@
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/cluster/claimed_node.hpp"
 #include "gpuadm/facts/control_plane.hpp"
-#include "gpuadm/session/ask.hpp"
-#include "gpuadm/session/cluster_view.hpp"
+#include "gpuadm/session/cluster.hpp"
+#include "gpuadm/session/connections.hpp"
 #include "gpuadm/session/findings.hpp"
 
 #include "commands/operate/gpu/gpu_options.hpp"
@@ -90,8 +90,9 @@ Result<Target> find_target(const spec::Cluster& cluster, const facts::ClusterFac
   else if (options.what == GpuReset::reset)
     return base::fail(
         Fault::blocked,
-        fmt::format("nvidia-smi does not list GPU {} of {}{}", target.gpu.uuid, host,
-                    facts.nvidia.smi_says.empty() ? "" : ": " + base::printable(facts.nvidia.smi_says, 200)),
+        fmt::format(
+            "nvidia-smi does not list GPU {} of {}{}", target.gpu.uuid, host,
+            facts.nvidia.smi_message.empty() ? "" : ": " + base::printable(facts.nvidia.smi_message, 200)),
         target.pending ? "reboot the host, or power-cycle it, then run again; --cancel returns the node "
                          "without a reset"
                        : "reboot the host, or power-cycle it");
@@ -221,8 +222,8 @@ Result<Outcome> gpu_reset(const GpuResetOptions& options, Io& io) {
   const spec::Cluster cluster = TRY(cluster_with(options.file, host, options.common.connection));
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
   const playbook::Library library = TRY(playbook::Library::load(assets, "gpu-reset"));
-  const session::Session session =
-      TRY(session::Session::open(cluster, options.common.connection, options.consent, io));
+  const session::RunContext session =
+      TRY(session::RunContext::open(cluster, options.common.connection, options.consent, io));
   const session::Survey survey = TRY(session.survey_all(assets));
   TRY(session::has_control_plane(cluster, survey.census));
   const facts::Facts& before = *survey.census.at(host);

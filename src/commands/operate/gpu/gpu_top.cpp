@@ -5,7 +5,7 @@
 #include "gpuadm/cluster/gpu_history.hpp"
 #include "gpuadm/report/refusal.hpp"
 #include "gpuadm/session/connections.hpp"
-#include "gpuadm/session/gpu_samples.hpp"
+#include "gpuadm/session/watch.hpp"
 
 #include "commands/shared_options.hpp"
 

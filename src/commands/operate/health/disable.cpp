@@ -1,8 +1,7 @@
 #include "gpuadm/base/text.hpp"
-#include "gpuadm/session/cluster_client.hpp"
+#include "gpuadm/session/cluster.hpp"
 #include "gpuadm/session/connections.hpp"
 #include "gpuadm/session/run_playbook.hpp"
-#include "gpuadm/session/typed.hpp"
 
 #include "commands/operate/health/node_api.hpp"
 #include "commands/operate/health/program.hpp"
@@ -23,7 +22,7 @@ struct HealthDisableOptions {
 
 /// Conditions and taints are removed last: a service that runs would set them again.
 Result<> withdraw_all(const HealthDisableOptions& options, const spec::Cluster& cluster,
-                      const std::map<std::string, std::string>& nodes, const session::Session& session,
+                      const std::map<std::string, std::string>& nodes, const session::RunContext& session,
                       const assets::Store& assets) {
   auto done = [&]() -> Result<> {
     const auto client = TRY(session::ClusterClient::open(cluster, *session.fleet, assets));
@@ -46,8 +45,8 @@ Result<Outcome> health_disable(const HealthDisableOptions& options, Io& io) {
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
   const spec::Cluster cluster = TRY(session::read_cluster(options.hosts, options.common.connection));
   const auto library = TRY(playbook::Library::load(assets, "health-disable"));
-  const session::Session session =
-      TRY(session::Session::open(cluster, options.common.connection, options.consent, io));
+  const session::RunContext session =
+      TRY(session::RunContext::open(cluster, options.common.connection, options.consent, io));
   const session::Survey survey = TRY(session.survey_all(assets));
   const auto nodes = TRY(nodes_by_host(cluster, survey.census, library));
   session::PlaybookRun run{.cluster = cluster, .assets = assets, .library = library};

@@ -1,12 +1,10 @@
 #include "commands/operate/health/enable.hpp"
 
 #include "gpuadm/base/text.hpp"
-#include "gpuadm/session/ask.hpp"
-#include "gpuadm/session/cluster_client.hpp"
+#include "gpuadm/session/cluster.hpp"
 #include "gpuadm/session/connections.hpp"
 #include "gpuadm/session/findings.hpp"
 #include "gpuadm/session/run_playbook.hpp"
-#include "gpuadm/session/typed.hpp"
 
 #include "commands/operate/health/health_options.hpp"
 #include "commands/operate/health/node_api.hpp"
@@ -78,7 +76,7 @@ Result<> read_serve(std::span<const std::string_view> words, HealthSettings& opt
 
 /// The policy was changed to off: taints that an earlier policy has set are removed.
 Result<> remove_taints(const spec::Cluster& cluster, const std::map<std::string, std::string>& nodes,
-                       const session::Session& session, const assets::Store& assets) {
+                       const session::RunContext& session, const assets::Store& assets) {
   const auto client = session::ClusterClient::open(cluster, *session.fleet, assets);
   if (!client && client.error().fault == Fault::usage)
     return {};  // a worker alone: no control plane is named
@@ -116,7 +114,7 @@ Result<HealthSettings> current_settings(const spec::Cluster& cluster, const fact
 
 /// Where taints are set: what to add to a command whose hosts do not include it; empty: nothing.
 std::string note_on_taints(const spec::Cluster& cluster, const std::map<std::string, std::string>& nodes,
-                           const session::Session& session, const assets::Store& assets) {
+                           const session::RunContext& session, const assets::Store& assets) {
   std::string name;
   if (const auto client = session::ClusterClient::open(cluster, *session.fleet, assets))
     if (const auto all = NodeApi(client->host(), {}, *session.fleet, assets).nodes())
@@ -193,8 +191,8 @@ Result<Outcome> health_enable(const HealthEnableOptions& options, Io& io) {
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
   const spec::Cluster cluster = TRY(session::read_cluster(options.hosts, options.common.connection));
   const auto library = TRY(playbook::Library::load(assets, "health-enable"));
-  const session::Session session =
-      TRY(session::Session::open(cluster, options.common.connection, options.consent, io));
+  const session::RunContext session =
+      TRY(session::RunContext::open(cluster, options.common.connection, options.consent, io));
   const session::Survey survey = TRY(session.survey_all(assets));
   const auto nodes = TRY(nodes_by_host(cluster, survey.census, library));
   HealthSettings settings = TRY(current_settings(cluster, survey.census, *session.fleet, assets));

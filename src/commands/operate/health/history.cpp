@@ -1,7 +1,6 @@
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/cluster/health_state.hpp"
-#include "gpuadm/session/ask.hpp"
 #include "gpuadm/session/connections.hpp"
 
 #include "commands/operate/health/health.hpp"

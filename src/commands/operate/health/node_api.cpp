@@ -3,7 +3,7 @@
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/time.hpp"
-#include "gpuadm/session/ask.hpp"
+#include "gpuadm/session/connections.hpp"
 
 #include <fmt/format.h>
 
@@ -32,7 +32,7 @@ bool is_conflict(const base::Error& error) {
 bool NodeApi::is_refused(const base::Error& error) {
   return std::ranges::any_of(std::initializer_list<std::string_view>{"(Forbidden)", "(Invalid)",
                                                                      "(BadRequest)", "denied the request"},
-                             [&](std::string_view says) { return error.what.contains(says); });
+                             [&](std::string_view message) { return error.what.contains(message); });
 }
 
 Result<std::string> NodeApi::call(const std::string& action, base::Variables given) {

@@ -4,8 +4,8 @@
 #include "gpuadm/base/shell.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/facts/gpu_sample.hpp"
-#include "gpuadm/session/ask.hpp"
 #include "gpuadm/session/census.hpp"
+#include "gpuadm/session/connections.hpp"
 
 #include <fmt/format.h>
 
@@ -103,7 +103,7 @@ Result<std::string> slow_half(const std::string& host, const std::string& gpus, 
 constexpr std::size_t most_entries = 20000;
 
 struct Names {
-  std::string space, pod, container;
+  std::string ns, pod, container;
 };
 
 /// The pod of a process. Hybrid control groups have several lines; the kubelet's names the pod.
@@ -132,7 +132,7 @@ Names names_of(const facts::CgroupOwner& owner, const std::filesystem::path& roo
   each_name(root / "var/log/pods", [&](const std::string& name) {
     const auto part = base::split(name, '_');
     if (part.size() != 3 || part[2] != owner.pod_uid) return;
-    names.space = part[0];
+    names.ns = part[0];
     names.pod = part[1];
   });
   if (owner.container.empty() || names.pod.empty()) return names;
@@ -195,7 +195,7 @@ std::vector<cluster::GpuUser> gpu_users(const facts::Nvidia& nvidia, const std::
       if (!known.contains(key)) known[key] = names_of(owner, root);
       const Names& names = known[key];
       if (names.pod.empty()) continue;
-      users.push_back({gpu.uuid, names.space, names.pod, names.container, process.used_mib});
+      users.push_back({gpu.uuid, names.ns, names.pod, names.container, process.used_mib});
     }
   return users;
 }

@@ -1,6 +1,6 @@
 #include "gpuadm/base/network.hpp"
 #include "gpuadm/base/text.hpp"
-#include "gpuadm/serve/text_server.hpp"
+#include "gpuadm/http/text_server.hpp"
 
 #include "commands/operate/health/health.hpp"
 #include "commands/operate/health/health_options.hpp"
@@ -33,9 +33,9 @@ constexpr const char *key_file = "/var/lib/gpuadm/health/tls.key",
                      *certificate_file = "/var/lib/gpuadm/health/tls.crt";
 constexpr id_t nobody = 65534;
 
-Result<serve::Endpoint> endpoint_of(const HealthServeOptions& options) {
+Result<http::Endpoint> endpoint_of(const HealthServeOptions& options) {
   const auto port = static_cast<std::uint16_t>(options.port);
-  if (options.listen != MetricsPlace::node) return serve::Endpoint{"127.0.0.1", port, {}, {}};
+  if (options.listen != MetricsPlace::node) return http::Endpoint{"127.0.0.1", port, {}, {}};
   const auto address = base::Cidr::parse(options.address);
   if (!address || options.address.contains('/'))
     return base::fail(Fault::usage, fmt::format("invalid address: {}", base::printable(options.address, 80)),
@@ -43,7 +43,7 @@ Result<serve::Endpoint> endpoint_of(const HealthServeOptions& options) {
   if (!base::is_dns_name(options.node))
     return base::fail(Fault::usage, fmt::format("invalid node name: {}", base::printable(options.node, 80)),
                       "use the name in kubectl get nodes");
-  return serve::Endpoint{options.address, port, certificate_file, key_file};
+  return http::Endpoint{options.address, port, certificate_file, key_file};
 }
 
 /// The port is open and the key is read: what clients send is read without any right.
@@ -60,9 +60,9 @@ Result<> become_nobody() {
 /// Serves the metrics of the last run under /metrics until SIGTERM, as the user nobody if root starts it.
 /// With TLS, with a key of its own, which is made at the first start.
 Result<Outcome> health_serve(const HealthServeOptions& options, Io& io) {
-  const serve::Endpoint endpoint = TRY(endpoint_of(options));
-  if (!endpoint.key.empty()) TRY(serve::ensure_certificate(endpoint, options.node));
-  serve::TextServer server = TRY(serve::TextServer::open(endpoint));
+  const http::Endpoint endpoint = TRY(endpoint_of(options));
+  if (!endpoint.key.empty()) TRY(http::ensure_certificate(endpoint, options.node));
+  http::TextServer server = TRY(http::TextServer::open(endpoint));
   TRY(become_nobody());
   io.out(fmt::format("serving {}://{}:{}/metrics\n", endpoint.key.empty() ? "http" : "https",
                      base::in_brackets(endpoint.address), endpoint.port));

@@ -1,8 +1,7 @@
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/cluster/health_state.hpp"
-#include "gpuadm/session/ask.hpp"
-#include "gpuadm/session/cluster_client.hpp"
+#include "gpuadm/session/cluster.hpp"
 #include "gpuadm/session/connections.hpp"
 
 #include "commands/operate/health/program.hpp"

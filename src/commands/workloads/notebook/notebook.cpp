@@ -11,7 +11,7 @@ using base::Tree;
 void add_notebook(Line& line, NotebookOptions& options) {
   line.argument("NAME", options.name, "Name of the notebook").required();
   add_hosts(line, options.hosts);
-  add_namespace(line, options.space);
+  add_namespace(line, options.ns);
   add_connection(line, options.common);
 }
 
@@ -20,17 +20,17 @@ std::string selector_of_notebook(const NotebookOptions& options) {
 }
 
 std::string shown_notebook(const NotebookOptions& options) {
-  return options.space + "/" + options.name;
+  return options.ns + "/" + options.name;
 }
 
 std::string command_for(const char* verb, const NotebookOptions& options) {
-  return notebook_command(verb, options.name, options.space, options.hosts, options.common.connection);
+  return notebook_command(verb, options.name, options.ns, options.hosts, options.common.connection);
 }
 
 Result<std::unique_ptr<ReachedCluster>> reach_notebook(const NotebookOptions& options, session::Access access,
                                                        Io& io) {
   TRY(workload::check_name("notebook", options.name));
-  TRY(workload::check_namespace(options.space));
+  TRY(workload::check_namespace(options.ns));
   return ReachedCluster::open(options.hosts, options.common, access, io);
 }
 

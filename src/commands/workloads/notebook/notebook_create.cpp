@@ -24,7 +24,7 @@ struct NotebookCreateOptions {
   bool offline = false;  ///< with `yaml`: connect to no host
   bool keep = false;     ///< keep the objects if it does not become ready
   bool tunnel = false;   ///< open a tunnel once it is ready
-  std::chrono::seconds patience{1800};
+  std::chrono::seconds timeout{1800};
 };
 
 using base::Fault;
@@ -46,20 +46,20 @@ Outcome print(const NotebookPlan& plan, const base::Secret& token, const Io& io)
 void withdraw(const NotebookPlan& plan, bool folder_existed, const NotebookCreateOptions& options,
               ReachedCluster& cluster, const Io& io) {
   const workload::Notebook& notebook = plan.notebook;
-  report_deletion(fmt::format("{}/{}", notebook.space, notebook.name), io);
+  report_deletion(fmt::format("{}/{}", notebook.ns, notebook.name), io);
   auto removed =
-      remove_notebook(cluster, notebook.space, instance_selector(notebook),
+      remove_notebook(cluster, notebook.ns, instance_selector(notebook),
                       plan.parts.claim_template ? workload::GpuClaims::yes : workload::GpuClaims::no,
                       plan.has_new_volume() ? workload::OwnVolume::deleted : workload::OwnVolume::kept);
   if (removed && plan.volume)
     removed = remove_volume(*plan.volume, folder_existed ? ClaimFiles::kept : ClaimFiles::deleted,
                             cluster.client());
   if (removed)
-    io.err(fmt::format("deleted what was created of {}/{}\n", notebook.space, notebook.name));
+    io.err(fmt::format("deleted what was created of {}/{}\n", notebook.ns, notebook.name));
   else
     io.err(fmt::format(
         "cannot delete what was created: {}\n  {} --purge\n", base::printable(removed.error().what),
-        notebook_command("delete", notebook.name, notebook.space, options.hosts, options.common.connection)));
+        notebook_command("delete", notebook.name, notebook.ns, options.hosts, options.common.connection)));
 }
 
 /// Whether a failed request may have created objects: the answer did not arrive.
@@ -72,11 +72,11 @@ Result<> check_folders(const NotebookPlan& plan, const NotebookCreateOptions& op
                        ReachedCluster& cluster, const Io& io) {
   const workload::Notebook& notebook = plan.notebook;
   if (plan.volume)
-    return check_claim_folders(plan.volume->storage, notebook.space, {plan.volume->claim.name},
-                               cluster.spec(), cluster.client(), io);
+    return check_claim_folders(plan.volume->storage, notebook.ns, {plan.volume->claim.name}, cluster.spec(),
+                               cluster.client(), io);
   if (notebook.claim.empty()) return {};
-  return check_claims_of_pod({notebook.claim}, notebook.space, options.hosts, cluster.spec(),
-                             cluster.client(), io);
+  return check_claims_of_pod({notebook.claim}, notebook.ns, options.hosts, cluster.spec(), cluster.client(),
+                             io);
 }
 
 /// Creates the objects, and waits until the notebook is ready. Returns its node.
@@ -92,7 +92,7 @@ Result<std::string> create(const NotebookPlan& plan, const base::Secret& token,
     if (plan.volume) drop_claim_folder(*plan.volume, folder, cluster.client());
     return std::unexpected(checked.error());
   }
-  const auto created = cluster.client().create(notebook.space, plan.objects(token));
+  const auto created = cluster.client().create(notebook.ns, plan.objects(token));
   if (!created) {
     if (is_uncertain(created.error().fault))
       withdraw(plan, folder.existed, options, cluster, io);
@@ -101,23 +101,23 @@ Result<std::string> create(const NotebookPlan& plan, const base::Secret& token,
     return std::unexpected(created.error());
   }
   auto node =
-      wait_ready(cluster, {notebook.space, notebook.name, instance_selector(notebook)}, options.patience, io);
+      wait_ready(cluster, {notebook.ns, notebook.name, instance_selector(notebook)}, options.timeout, io);
   if (node) return node;
   base::Error error = node.error();
   if (error.fault != Fault::interrupted)
-    error.what = fmt::format("the notebook {}/{} does not become ready: {}", notebook.space, notebook.name,
-                             error.what);
+    error.what =
+        fmt::format("the notebook {}/{} does not become ready: {}", notebook.ns, notebook.name, error.what);
   if (!options.keep || error.fault == Fault::interrupted)
     withdraw(plan, folder.existed, options, cluster, io);
   else
-    error.hint = with_details(error.hint, explain_command({notebook.space, notebook.name}, options.hosts,
-                                                          options.common.connection));
+    error.hint = with_details(
+        error.hint, explain_command({notebook.ns, notebook.name}, options.hosts, options.common.connection));
   return std::unexpected(std::move(error));
 }
 
 std::string result_of(const NotebookPlan& plan, const std::string& node) {
   const workload::Notebook& notebook = plan.notebook;
-  return fmt::format("the notebook {}/{} is ready on {} ({})\n", notebook.space, notebook.name,
+  return fmt::format("the notebook {}/{} is ready on {} ({})\n", notebook.ns, notebook.name,
                      base::printable(node), workload::describe(notebook.gpus));
 }
 
@@ -143,8 +143,8 @@ Result<Outcome> notebook_create(const NotebookCreateOptions& options, Io& io) {
   io.out(result_of(plan, node));
   const std::string& name = plan.notebook.name;
   if (options.tunnel)
-    return open_notebook(*cluster, {options.common, options.hosts, name, plan.notebook.space}, 0, io);
-  io.out("  " + notebook_command("url", name, plan.notebook.space, options.hosts, options.common.connection) +
+    return open_notebook(*cluster, {options.common, options.hosts, name, plan.notebook.ns}, 0, io);
+  io.out("  " + notebook_command("url", name, plan.notebook.ns, options.hosts, options.common.connection) +
          "\n");
   return Outcome::done;
 }
@@ -189,8 +189,8 @@ Command notebook_create_command() {
             line.flag("--tunnel", options.tunnel,
                       "Open an SSH tunnel once it is ready, as gpuadm notebook url does")
                 .excludes(node_port);
-            add_namespace(line, options.request.space);
-            add_wait_timeout(line, options.patience, "Time limit until it is ready (default 1800)");
+            add_namespace(line, options.request.ns);
+            add_wait_timeout(line, options.timeout, "Time limit until it is ready (default 1800)");
             line.flag("--keep", options.keep, "Keep a notebook that does not become ready");
             line.choice<bool, bool>("-o,--output", options.yaml, {{"text", false}, {"yaml", true}},
                                     "yaml: print the objects, with a new token, instead of creating them");

@@ -26,7 +26,7 @@ Result<bool> decide(const NotebookDeleteOptions& options, const NotebookVolumes&
   if (volumes.own.empty() || options.volume == VolumeFate::keep) return false;
   if (options.volume == VolumeFate::purge) return true;
   const auto answer = io.confirm(fmt::format("Also delete the volume {}/{} ({}) with all files in it?",
-                                             options.notebook.space, volumes.own, volumes.size));
+                                             options.notebook.ns, volumes.own, volumes.size));
   if (!answer)
     return base::fail(
         Fault::usage,
@@ -51,7 +51,7 @@ Result<Outcome> notebook_delete(const NotebookDeleteOptions& options, Io& io) {
   const Tree* claim = purge ? object_of(objects, "PersistentVolumeClaim") : nullptr;
   const auto on_storage =
       claim ? TRY(claim_of_notebook(*claim, notebook.hosts, *cluster)) : std::optional<ClaimPlan>();
-  TRY(remove_notebook(*cluster, notebook.space, selector_of_notebook(notebook),
+  TRY(remove_notebook(*cluster, notebook.ns, selector_of_notebook(notebook),
                       uses_claims(objects) ? workload::GpuClaims::yes : workload::GpuClaims::no,
                       purge ? workload::OwnVolume::deleted : workload::OwnVolume::kept));
   if (on_storage) TRY(remove_volume(*on_storage, ClaimFiles::deleted, cluster->client()));
@@ -59,11 +59,10 @@ Result<Outcome> notebook_delete(const NotebookDeleteOptions& options, Io& io) {
                      purge ? ", with its volume " + volumes.own : ""));
   if (!purge && !volumes.own.empty())
     io.out(fmt::format("the volume {}/{} ({}) is kept; a new notebook {} uses it, {} --purge deletes it\n",
-                       notebook.space, volumes.own, volumes.size, notebook.name,
+                       notebook.ns, volumes.own, volumes.size, notebook.name,
                        command_for("delete", notebook)));
   if (!volumes.foreign.empty())
-    io.out(
-        fmt::format("the volume {}/{}, which it mounted, is not changed\n", notebook.space, volumes.foreign));
+    io.out(fmt::format("the volume {}/{}, which it mounted, is not changed\n", notebook.ns, volumes.foreign));
   return Outcome::done;
 }
 

@@ -26,7 +26,7 @@ Result<> complete(NotebookPlan& plan, const facts::ClusterFacts* cluster, const 
   const auto cuda = cluster ? workload::cuda_of(*cluster, plan.supply) : std::nullopt;
   notebook.image = TRY(workload::image_of(catalog, notebook.image, notebook.gpus, cuda));
   if (notebook.shm.empty()) notebook.shm = workload::shm_of(notebook, cluster, plan.supply);
-  plan.parts = workload::parts_of(plan.supply, notebook.gpus, notebook.name, notebook.space,
+  plan.parts = workload::parts_of(plan.supply, notebook.gpus, notebook.name, notebook.ns,
                                   workload::labels_of(workload::notebook_kind, notebook.name));
   return {};
 }
@@ -52,7 +52,7 @@ bool is_ours(const Tree& object, const workload::Notebook& notebook) {
 }
 
 Result<> check_free(const std::vector<Tree>& objects, const workload::Notebook& notebook) {
-  const std::string shown = notebook.space + "/" + notebook.name;
+  const std::string shown = notebook.ns + "/" + notebook.name;
   for (const char* kind : {"Deployment", "Service"})
     if (const Tree* taken = find(objects, kind, notebook.name)) {
       if (is_ours(*taken, notebook))
@@ -60,7 +60,7 @@ Result<> check_free(const std::vector<Tree>& objects, const workload::Notebook& 
             Fault::blocked, fmt::format("the notebook {} already exists", shown),
             fmt::format(
                 "gpuadm notebook url {0} -n {1}, or gpuadm notebook delete {0} -n {1}, or another name",
-                notebook.name, notebook.space));
+                notebook.name, notebook.ns));
       return base::fail(Fault::blocked, fmt::format("the name is taken: there is a {} {}", kind, shown),
                         "use another name");
     }
@@ -76,7 +76,7 @@ std::vector<std::string> names_of(const spec::Cluster& cluster) {
 workload::StorageClaim claim_for(const workload::Notebook& notebook, const std::string& size) {
   Tree labels = workload::labels_of(workload::notebook_kind, notebook.name);
   labels.set(workload::instance_label, notebook.instance);
-  return {notebook.name, notebook.space, size, {}, std::move(labels)};
+  return {notebook.name, notebook.ns, size, {}, std::move(labels)};
 }
 
 /// With --size, --storage names a storage of gpuadm or a StorageClass.
@@ -85,12 +85,12 @@ Result<> plan_volume(NotebookPlan& plan, const Hosts& hosts, ReachedCluster& clu
   if (notebook.size.empty() || notebook.storage_class.empty()) return {};
   session::ClusterClient& client = cluster.client();
   const spec::Cluster known = TRY(with_known_storages(hosts, cluster.spec(), client));
-  const auto objects = TRY(client.get({{"storageclasses", "persistentvolumeclaims"}, notebook.space, {}}));
+  const auto objects = TRY(client.get({{"storageclasses", "persistentvolumeclaims"}, notebook.ns, {}}));
   const std::string name = notebook.storage_class;
   const auto kind = TRY(workload::volume_kind(name, workload::VolumeSize::given,
                                               {workload::names_in(objects, "PersistentVolumeClaim"),
                                                names_of(known), workload::names_in(objects, "StorageClass")},
-                                              notebook.space));
+                                              notebook.ns));
   if (kind == workload::VolumeKind::claim)
     return base::fail(
         Fault::blocked,
@@ -111,18 +111,18 @@ Result<> check_kept(const Tree& kept, NotebookPlan& plan) {
     if (!plan.has_new_volume()) return {};
     return base::fail(Fault::blocked,
                       fmt::format("the name of the volume is taken: there is a PersistentVolumeClaim {}/{}",
-                                  notebook.space, notebook.name),
+                                  notebook.ns, notebook.name),
                       "use another name, or mount it: --storage " + notebook.name + " without --size");
   }
   if (plan.has_new_volume())
     return base::fail(
         Fault::blocked,
-        fmt::format("the volume of an earlier notebook {}/{} exists", notebook.space, notebook.name),
+        fmt::format("the volume of an earlier notebook {}/{} exists", notebook.ns, notebook.name),
         fmt::format("omit --size to use it, or delete it: gpuadm notebook delete {} -n {} --purge",
-                    notebook.name, notebook.space));
+                    notebook.name, notebook.ns));
   if (notebook.claim.empty()) {
     notebook.claim = notebook.name;
-    plan.note = fmt::format("using the volume of the earlier notebook {}/{}", notebook.space, notebook.name);
+    plan.note = fmt::format("using the volume of the earlier notebook {}/{}", notebook.ns, notebook.name);
   }
   return {};
 }
@@ -136,11 +136,11 @@ Result<> check_claim(const std::vector<Tree>& objects, const workload::Notebook&
     TRY(workload::volume_kind(notebook.claim, workload::VolumeSize::missing,
                               {workload::names_in(objects, "PersistentVolumeClaim"), names_of(known),
                                workload::names_in(objects, "StorageClass")},
-                              notebook.space));
+                              notebook.ns));
   } else if (claim->at({"metadata", "deletionTimestamp"})) {
     return base::fail(Fault::blocked,
-                      fmt::format("--storage: the PersistentVolumeClaim {}/{} is being deleted",
-                                  notebook.space, notebook.claim));
+                      fmt::format("--storage: the PersistentVolumeClaim {}/{} is being deleted", notebook.ns,
+                                  notebook.claim));
   }
   return {};
 }
@@ -218,14 +218,14 @@ Result<> check_notebook(NotebookPlan& plan, const Hosts& hosts, ReachedCluster& 
   const workload::Notebook& notebook = plan.notebook;
   const auto objects = TRY(cluster.client().get(
       {.kinds = {"namespaces", "storageclasses", "deployments.apps", "services", "persistentvolumeclaims"},
-       .space = notebook.space,
+       .ns = notebook.ns,
        .selector = {}}));
-  const Tree* space = find(objects, "Namespace", notebook.space);
-  if (!space || space->at({"metadata", "deletionTimestamp"}))
+  const Tree* ns = find(objects, "Namespace", notebook.ns);
+  if (!ns || ns->at({"metadata", "deletionTimestamp"}))
     return base::fail(
         Fault::blocked,
-        fmt::format("the namespace {} {}", notebook.space, space ? "is being deleted" : "does not exist"),
-        "kubectl create namespace " + notebook.space);
+        fmt::format("the namespace {} {}", notebook.ns, ns ? "is being deleted" : "does not exist"),
+        "kubectl create namespace " + notebook.ns);
   TRY(check_free(objects, notebook));
   TRY(check_volume(objects, plan, hosts, cluster));
   return workload::check_fit(plan.supply, notebook.gpus, 1, workload::Placement::anywhere);

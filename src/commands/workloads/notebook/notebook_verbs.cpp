@@ -21,12 +21,12 @@ namespace {
 struct NotebookUrlOptions {
   NotebookOptions notebook;
   std::uint16_t port = 0;  ///< of the tunnel on this machine; 0: any that is free
-  std::chrono::seconds patience{600};
+  std::chrono::seconds timeout{600};
 };
 
 struct NotebookStartOptions {
   NotebookOptions notebook;
-  std::chrono::seconds patience{1800};
+  std::chrono::seconds timeout{1800};
 };
 
 using base::Fault;
@@ -57,13 +57,13 @@ bool has_pods(const std::vector<Tree>& objects) {
 Result<> wait_stopped(ReachedCluster& cluster, const NotebookOptions& options) {
   const base::Instant until = base::Clock::now() + session::end_of_pods;
   while (has_pods(TRY(cluster.client().get(
-      {.kinds = {"pods"}, .space = options.space, .selector = selector_of_notebook(options)})))) {
+      {.kinds = {"pods"}, .ns = options.ns, .selector = selector_of_notebook(options)})))) {
     if (base::Clock::now() >= until)
       return base::fail(
           Fault::timeout,
           fmt::format("the pod of the notebook {} did not end within {}", shown_notebook(options),
                       base::human_seconds(static_cast<double>(session::end_of_pods.count()))),
-          fmt::format("kubectl -n {} describe pods -l gpuadm.io/name={}", options.space, options.name));
+          fmt::format("kubectl -n {} describe pods -l gpuadm.io/name={}", options.ns, options.name));
     TRY(cluster.pause(std::chrono::milliseconds(500)));
   }
   return {};
@@ -81,7 +81,7 @@ Result<> check_gpus(ReachedCluster& cluster, const Tree& deployment) {
 }
 
 AwaitedPod awaited(const NotebookOptions& options) {
-  return {options.space, options.name, selector_of_notebook(options)};
+  return {options.ns, options.name, selector_of_notebook(options)};
 }
 
 /// The error of wait_ready. A pod that is kept can be inspected.
@@ -91,7 +91,7 @@ base::Error not_ready(const NotebookOptions& options, base::Error error, Kept po
   error.what = fmt::format("the notebook {} does not become ready: {}", shown_notebook(options), error.what);
   if (pod == Kept::yes)
     error.hint = with_details(
-        error.hint, explain_command({options.space, options.name}, options.hosts, options.common.connection));
+        error.hint, explain_command({options.ns, options.name}, options.hosts, options.common.connection));
   return error;
 }
 
@@ -105,7 +105,7 @@ Result<Outcome> notebook_url(const NotebookUrlOptions& options, Io& io) {
     return base::fail(Fault::blocked,
                       fmt::format("the notebook {} is stopped", shown_notebook(options.notebook)),
                       command_for("start", options.notebook));
-  const auto node = wait_ready(*cluster, awaited(options.notebook), options.patience, io);
+  const auto node = wait_ready(*cluster, awaited(options.notebook), options.timeout, io);
   if (!node) return std::unexpected(not_ready(options.notebook, node.error(), Kept::yes));
   return open_notebook(*cluster, options.notebook, options.port, io);
 }
@@ -123,15 +123,15 @@ Result<Outcome> notebook_start(const NotebookStartOptions& options, Io& io) {
     TRY(wait_stopped(*cluster, notebook));
     TRY(check_gpus(*cluster, *deployment));
     if (const Tree* pod = deployment->at({"spec", "template", "spec"}))
-      TRY(check_claims_of_pod(claims_of_pod(*pod), notebook.space, notebook.hosts, cluster->spec(),
+      TRY(check_claims_of_pod(claims_of_pod(*pod), notebook.ns, notebook.hosts, cluster->spec(),
                               cluster->client(), io));
-    TRY(cluster->client().patch(notebook.space, object, replicas(1)));
+    TRY(cluster->client().patch(notebook.ns, object, replicas(1)));
   }
-  const auto node = wait_ready(*cluster, awaited(notebook), options.patience, io);
+  const auto node = wait_ready(*cluster, awaited(notebook), options.timeout, io);
   if (!node) {
     if (stopped) {
       const auto again =
-          cluster->client().patch(notebook.space, object, replicas(0), transport::Purpose::clean_up);
+          cluster->client().patch(notebook.ns, object, replicas(0), transport::Purpose::clean_up);
       io.err(again ? fmt::format("{} is stopped again\n", shown_notebook(notebook))
                    : fmt::format("cannot stop it again: {}\n", base::printable(again.error().what)));
     }
@@ -148,7 +148,7 @@ Result<Outcome> notebook_stop(const NotebookOptions& options, Io& io) {
   const auto objects = TRY(find_notebook(*cluster, options));
   const Tree* deployment = TRY(deployment_of(objects, options));
   if (!is_stopped(*deployment))
-    TRY(cluster->client().patch(options.space, "deployment/" + options.name, replicas(0)));
+    TRY(cluster->client().patch(options.ns, "deployment/" + options.name, replicas(0)));
   TRY(wait_stopped(*cluster, options));
   const NotebookVolumes volumes = volumes_of(objects);
   const std::string& volume = volumes.own.empty() ? volumes.foreign : volumes.own;
@@ -172,7 +172,7 @@ Command notebook_url_command() {
             line.value("--local-port", options.port, "PORT",
                        "Port on this machine (default: any that is free)")
                 .range(1, 65535);
-            add_wait_timeout(line, options.patience,
+            add_wait_timeout(line, options.timeout,
                              "Time limit until it is ready, if it is starting (default 600)");
           },
       .examples = {{"gpuadm notebook url anna -f cluster.yaml", "until Ctrl-C"}},
@@ -197,7 +197,7 @@ Command notebook_start_command() {
       .options =
           [](Line& line, NotebookStartOptions& options) {
             add_notebook(line, options.notebook);
-            add_wait_timeout(line, options.patience, "Time limit until it is ready (default 1800)");
+            add_wait_timeout(line, options.timeout, "Time limit until it is ready (default 1800)");
           },
       .examples = {{"gpuadm notebook start anna -f cluster.yaml", "with the same files"}},
       .run = notebook_start};

@@ -16,12 +16,12 @@ namespace {
 using base::Fault;
 using base::Tree;
 
-constexpr std::chrono::seconds answer_patience{20};
+constexpr std::chrono::seconds answer_timeout{20};
 
 Result<base::Secret> read_token(ReachedCluster& cluster, const NotebookOptions& options) {
   const auto secrets =
       TRY(cluster.client().get({.kinds = {"secrets"},
-                                .space = options.space,
+                                .ns = options.ns,
                                 .selector = workload::selector_of(workload::notebook_kind, options.name)}));
   const Tree* secret = object_of(secrets, "Secret");
   const auto token = secret ? base::from_base64(text_at(*secret, {"data", "token"})) : std::nullopt;
@@ -33,8 +33,8 @@ Result<base::Secret> read_token(ReachedCluster& cluster, const NotebookOptions& 
   if (!valid)
     return base::fail(
         Fault::remote,
-        fmt::format("the token of the notebook {}/{} is missing or invalid", options.space, options.name),
-        fmt::format("kubectl -n {} get secret {}-token", options.space, options.name));
+        fmt::format("the token of the notebook {}/{} is missing or invalid", options.ns, options.name),
+        fmt::format("kubectl -n {} get secret {}-token", options.ns, options.name));
   return base::Secret(*token);
 }
 
@@ -82,8 +82,8 @@ Result<Endpoint> endpoint_of(const std::vector<Tree>& objects, const NotebookOpt
   if (!base::Cidr::parse(endpoint.address) || endpoint.port == 0)
     return base::fail(
         Fault::remote,
-        fmt::format("the Service of the notebook {}/{} has no address", options.space, options.name),
-        fmt::format("kubectl -n {} get service {}", options.space, options.name));
+        fmt::format("the Service of the notebook {}/{} has no address", options.ns, options.name),
+        fmt::format("kubectl -n {} get service {}", options.ns, options.name));
   return endpoint;
 }
 
@@ -103,7 +103,7 @@ Result<Outcome> open_notebook(ReachedCluster& cluster, const NotebookOptions& op
     return Outcome::done;
   }
   auto tunnel = TRY(cluster.connections().open_tunnel(cluster.host(), {end.address, end.port}, port));
-  TRY(tunnel.check_http("/api", answer_patience));
+  TRY(tunnel.check_http("/api", answer_timeout));
   io.out(url("127.0.0.1", tunnel.port(), token));
   if (io.err_style.verbosity != report::Verbosity::quiet)
     io.err(fmt::format("the tunnel through {} is open until Ctrl-C\n", base::printable(cluster.host().name)));

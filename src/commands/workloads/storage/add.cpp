@@ -1,9 +1,8 @@
 #include "gpuadm/base/files.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/facts/control_plane.hpp"
-#include "gpuadm/session/environment.hpp"
+#include "gpuadm/session/connections.hpp"
 #include "gpuadm/session/run_playbook.hpp"
-#include "gpuadm/session/typed.hpp"
 #include "gpuadm/spec/storage.hpp"
 
 #include "commands/shared_options.hpp"
@@ -123,8 +122,8 @@ void withdraw(const StorageAddOptions& options, const StorageSource& source, con
   if (options.format == Format::json) quiet.out = [](std::string_view) {};
   const auto undo = [&]() -> Result<Outcome> {
     const playbook::Library library = TRY(playbook::Library::load(assets, "storage-withdraw"));
-    const session::Session session =
-        TRY(session::Session::open(with, options.common.connection, Consent::given, quiet));
+    const session::RunContext session =
+        TRY(session::RunContext::open(with, options.common.connection, Consent::given, quiet));
     const session::Survey survey = TRY(session.survey_all(assets));
     return execute(
         {with, session, survey, assets, Consent::given, options.format},
@@ -159,8 +158,8 @@ Result<Outcome> storage_add(const StorageAddOptions& options, Io& io) {
   keys.storage = {storage};
   TRY(session::read_storage_keys(keys));
   const FileChange file = TRY(change_of_file(options, storage, io));
-  const session::Session session =
-      TRY(session::Session::open(hosts, options.common.connection, options.consent, io));
+  const session::RunContext session =
+      TRY(session::RunContext::open(hosts, options.common.connection, options.consent, io));
   const session::Survey survey = TRY(session.survey_all(assets));
   const spec::Host* first = playbook::first_control_plane(hosts, survey.census);
   if (!first || !facts::is_control_plane(survey.census, first->name))

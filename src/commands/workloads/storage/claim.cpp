@@ -20,7 +20,7 @@ namespace {
 struct StorageClaimOptions {
   Common common;
   Hosts hosts;
-  std::string name, storage, size, space = "default", owner;
+  std::string name, storage, size, ns = "default", owner;
   Format format = Format::text;
 };
 
@@ -60,7 +60,7 @@ base::Variables claim_variables(const std::string& action, const spec::Storage& 
           {"storage_name", storage.name},
           {"storage_kind", spec::row_of(storage.kind).name},
           {"storage_place", spec::place_of(storage)},
-          {"space", claim.space},
+          {"namespace", claim.ns},
           {"name", claim.name},
           {"mode", workload::mode_of(claim)},
           {"owner", claim.owner}};
@@ -91,7 +91,7 @@ Result<std::vector<Tree>> volumes_of(const ClaimPlan& plan, session::ClusterClie
                                            workload::storage_label, storage.name);
   std::vector<Tree> volumes = TRY(client.get({{"persistentvolumes"}, {}, selector}, purpose));
   std::erase_if(volumes, [&](const Tree& object) {
-    return text_at(object, {"spec", "claimRef", "namespace"}) != claim.space ||
+    return text_at(object, {"spec", "claimRef", "namespace"}) != claim.ns ||
            text_at(object, {"spec", "claimRef", "name"}) != claim.name;
   });
   return volumes;
@@ -110,12 +110,12 @@ bool is_named(const Tree& object, const std::string& name) {
 
 /// A claim of that name, whatever made it.
 Result<> is_new(session::ClusterClient& client, const workload::StorageClaim& claim) {
-  for (const Tree& object : TRY(client.get({{"persistentvolumeclaims"}, claim.space, {}})))
+  for (const Tree& object : TRY(client.get({{"persistentvolumeclaims"}, claim.ns, {}})))
     if (is_named(object, claim.name))
       return base::fail(Fault::usage,
-                        fmt::format("the namespace {} already has a claim named {}", claim.space, claim.name),
+                        fmt::format("the namespace {} already has a claim named {}", claim.ns, claim.name),
                         fmt::format("choose another name, or delete it: kubectl -n {} delete pvc {}",
-                                    claim.space, claim.name));
+                                    claim.ns, claim.name));
   return {};
 }
 
@@ -123,14 +123,14 @@ void show(const StorageClaimOptions& options, const ClaimPlan& plan, const Claim
   const auto& [storage, claim, host, node] = plan;
   if (options.format == Format::json) {
     io.out(base::json::write(Tree::map_of({{"name", claim.name},
-                                           {"namespace", claim.space},
+                                           {"namespace", claim.ns},
                                            {"storage", storage.name},
                                            {"volume", workload::volume_of(storage, claim)},
                                            {"folder", workload::folder_of(storage, claim)},
                                            {"existed", folder.existed}})) +
            "\n");
   } else {
-    io.out(fmt::format("claim {} in namespace {}: {} on storage {}\n", claim.name, claim.space, claim.size,
+    io.out(fmt::format("claim {} in namespace {}: {} on storage {}\n", claim.name, claim.ns, claim.size,
                        storage.name));
     io.out(fmt::format("  folder: {}\n", workload::folder_of(storage, claim)));
     io.out(fmt::format(
@@ -195,7 +195,7 @@ Result<> remove_volume(const ClaimPlan& plan, ClaimFiles files, session::Cluster
 
 void drop_claim_folder(const ClaimPlan& plan, const ClaimFolder& folder, session::ClusterClient& client) {
   if (folder.existed) return;
-  const auto claims = client.get({{"persistentvolumeclaims"}, plan.claim.space, {}});
+  const auto claims = client.get({{"persistentvolumeclaims"}, plan.claim.ns, {}});
   if (claims &&
       std::ranges::none_of(*claims, [&](const Tree& object) { return is_named(object, plan.claim.name); }))
     (void)run("drop", plan, client);
@@ -213,7 +213,7 @@ namespace {
 
 /// Makes a folder on a storage, and a PersistentVolume and a PersistentVolumeClaim for it.
 Result<Outcome> storage_claim(const StorageClaimOptions& options, Io& io) {
-  const workload::StorageClaim claim{options.name, options.space, options.size, options.owner};
+  const workload::StorageClaim claim{options.name, options.ns, options.size, options.owner};
   TRY(workload::check_claim(claim));
   TRY(workload::size_of("--size", claim.size));
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
@@ -227,12 +227,12 @@ Result<Outcome> storage_claim(const StorageClaimOptions& options, Io& io) {
       TRY(plan_claim(cluster, TRY(storage_named(cluster, options.storage)), claim, client));
   TRY(is_new(client, claim));
   const ClaimFolder folder = TRY(make_claim_folder(plan, client));
-  if (const auto created = client.create(claim.space, plan.objects()); !created) {
+  if (const auto created = client.create(claim.ns, plan.objects()); !created) {
     drop_claim_folder(plan, folder, client);
     return std::unexpected(created.error());
   }
   // A removal of the storage that began meanwhile may not have seen the claim.
-  if (const auto checked = check_claim_folders(plan.storage, claim.space, {claim.name}, cluster, client, io);
+  if (const auto checked = check_claim_folders(plan.storage, claim.ns, {claim.name}, cluster, client, io);
       !checked) {
     std::vector<Tree> references;
     for (const Tree& object : plan.objects())
@@ -258,7 +258,7 @@ Command storage_claim_command() {
             line.value("--on", options.storage, "STORAGE", "Storage").required();
             line.value("--size", options.size, "SIZE", "Size of the volume, such as 10Gi; it is not enforced")
                 .required();
-            add_namespace(line, options.space, "Namespace of the claim (default: default)");
+            add_namespace(line, options.ns, "Namespace of the claim (default: default)");
             line.value("--owner", options.owner, "UID:GID",
                        "Owner of the folder, mode 0770 (default: root, and pods of every user may write, "
                        "mode 0777)");

@@ -20,7 +20,7 @@ using base::Tree;
 
 constexpr int not_mounted = 4;  ///< exit status of playbooks/storage-claim.sh
 
-Result<transport::Command> look_command(const spec::Storage& storage, const std::string& name_space,
+Result<transport::Command> look_command(const spec::Storage& storage, const std::string& ns,
                                         const std::vector<std::string>& claims, const assets::Store& assets) {
   return session::command_of({.label = "look at the folders of claims",
                               .asset = "playbooks/storage-claim.sh",
@@ -28,7 +28,7 @@ Result<transport::Command> look_command(const spec::Storage& storage, const std:
                                             {"storage_name", storage.name},
                                             {"storage_kind", spec::row_of(storage.kind).name},
                                             {"storage_place", spec::place_of(storage)},
-                                            {"space", name_space},
+                                            {"namespace", ns},
                                             {"name", base::join(claims, "\n")},
                                             {"mode", ""},
                                             {"owner", ""}}},
@@ -47,10 +47,10 @@ std::vector<std::string> claims_of_pod(const Tree& pod_spec) {
   return names;
 }
 
-Result<> check_claim_folders(const spec::Storage& storage, const std::string& name_space,
+Result<> check_claim_folders(const spec::Storage& storage, const std::string& ns,
                              const std::vector<std::string>& claims, const spec::Cluster& cluster,
                              session::ClusterClient& client, const Io& io) {
-  const transport::Command command = TRY(look_command(storage, name_space, claims, client.assets()));
+  const transport::Command command = TRY(look_command(storage, ns, claims, client.assets()));
   transport::Fleet& fleet = client.fleet();
   for (const spec::Host& host : cluster.hosts)
     if (spec::is_on(storage, host)) fleet.submit(host.name, command);
@@ -70,20 +70,20 @@ Result<> check_claim_folders(const spec::Storage& storage, const std::string& na
   return base::fail(Fault::blocked, base::join(problems, "\n"), "gpuadm storage list shows every host");
 }
 
-Result<> check_claims_of_pod(const std::vector<std::string>& claims, const std::string& name_space,
+Result<> check_claims_of_pod(const std::vector<std::string>& claims, const std::string& ns,
                              const Hosts& hosts, const spec::Cluster& cluster, session::ClusterClient& client,
                              const Io& io) {
   if (claims.empty()) return {};
   std::map<std::string, std::vector<std::string>> by_storage;
   for (const workload::ClaimOnStorage& claim :
-       workload::claims_in(TRY(client.get({{"persistentvolumeclaims"}, name_space, {}}))))
+       workload::claims_in(TRY(client.get({{"persistentvolumeclaims"}, ns, {}}))))
     if (std::ranges::find(claims, claim.name) != claims.end())
       by_storage[claim.storage].push_back(claim.name);
   if (by_storage.empty()) return {};
   const spec::Cluster known = TRY(with_known_storages(hosts, cluster, client));
   for (const auto& [name, names] : by_storage) {
     if (const spec::Storage* storage = spec::find_storage(known, name))
-      TRY(check_claim_folders(*storage, name_space, names, known, client, io));
+      TRY(check_claim_folders(*storage, ns, names, known, client, io));
     else
       io.err(fmt::format("the folder of the claim {} was not checked: the cluster file has no storage {}\n",
                          base::printable(names.front(), 300), base::printable(name, 80)));

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "gpuadm/session/cluster_client.hpp"
+#include "gpuadm/session/cluster.hpp"
 #include "gpuadm/session/connections.hpp"
 #include "gpuadm/session/run_playbook.hpp"
 #include "gpuadm/workload/storage.hpp"
@@ -41,7 +41,7 @@ struct StorageSource {
 /// Previews, asks, locks and executes on all hosts of the cluster.
 struct StorageRun {
   const spec::Cluster& cluster;
-  const session::Session& session;
+  const session::RunContext& session;
   const session::Survey& survey;
   const assets::Store& assets;
   Consent consent = Consent::ask;

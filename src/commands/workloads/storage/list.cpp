@@ -88,7 +88,7 @@ Result<States> read_hosts(const spec::Cluster& cluster, transport::Fleet& fleet,
 }
 
 /// The space as the first host sees it that has it mounted.
-const OnHost* with_space(const std::vector<OnHost>& hosts) {
+const OnHost* with_ns(const std::vector<OnHost>& hosts) {
   const auto found = std::ranges::find_if(hosts, [](const OnHost& on) { return on.total.has_value(); });
   return found == hosts.end() ? nullptr : &*found;
 }
@@ -122,7 +122,7 @@ Tree tree_of(const spec::Cluster& cluster, const States& all, const Claims& clai
                               {"folder", spec::place_of(storage)},
                               {"hosts", std::move(on_hosts)}});
     if (claims) tree.set("claims", Tree::list_of(claims_on(claims, storage.name)));
-    if (const OnHost* on = with_space(hosts)) {
+    if (const OnHost* on = with_ns(hosts)) {
       tree.set("totalBytes", std::int64_t{*on->total});
       if (on->used) tree.set("usedBytes", std::int64_t{*on->used});
       if (on->free) tree.set("freeBytes", std::int64_t{*on->free});
@@ -140,7 +140,7 @@ std::string text_of(const spec::Cluster& cluster, const States& all, const Claim
   for (const Storage& storage : cluster.storage) {
     const auto& hosts = all.at(storage.name);
     const auto mounted = std::ranges::count(hosts, std::string("mounted"), &OnHost::state);
-    const OnHost* on = with_space(hosts);
+    const OnHost* on = with_ns(hosts);
     lines.push_back({storage.name, spec::row_of(storage.kind).name, spec::source_of(storage),
                      fmt::format("{}/{}", mounted, hosts.size()),
                      claims ? std::to_string(claims_on(claims, storage.name).size()) : "unknown",

@@ -1,6 +1,6 @@
 #include "gpuadm/base/shell.hpp"
 #include "gpuadm/base/text.hpp"
-#include "gpuadm/session/ask.hpp"
+#include "gpuadm/session/connections.hpp"
 #include "gpuadm/session/run_playbook.hpp"
 #include "gpuadm/spec/storage.hpp"
 #include "gpuadm/workload/objects.hpp"
@@ -44,7 +44,7 @@ Result<> check_claims(session::ClusterClient& client, const std::vector<ClaimOnS
         Fault::blocked, fmt::format("the storage {} has claims: {}", options.name, names_of(claims)),
         fmt::format("delete them, their files stay: kubectl -n {} delete pvc {}; to delete all claims "
                     "and their files: --purge",
-                    claims.front().space, claims.front().name));
+                    claims.front().ns, claims.front().name));
   const auto pods = TRY(client.get({{"pods"}, {}, {}}));
   std::vector<std::string> users;
   for (const ClaimOnStorage& claim : claims)
@@ -64,10 +64,10 @@ Result<> check_class_claims(session::ClusterClient& client, const spec::Storage&
   std::string first;
   for (const base::Tree& claim : TRY(client.get({{"persistentvolumeclaims"}, {}, {}}))) {
     if (text_at(claim, {"spec", "storageClassName"}) != default_class) continue;
-    const std::string space = text_at(claim, {"metadata", "namespace"}),
+    const std::string ns = text_at(claim, {"metadata", "namespace"}),
                       name = text_at(claim, {"metadata", "name"});
-    if (names.empty()) first = fmt::format("-n {} delete pvc {}", space, name);
-    names.push_back(space + "/" + name);
+    if (names.empty()) first = fmt::format("-n {} delete pvc {}", ns, name);
+    names.push_back(ns + "/" + name);
   }
   if (names.empty()) return {};
   return base::fail(Fault::blocked,
@@ -111,8 +111,8 @@ Result<> delete_objects(session::ClusterClient& client, const std::string& stora
   const std::string selector = fmt::format("{}={},{}={}", workload::managed_by_label, workload::managed_by,
                                            workload::storage_label, storage);
   std::set<std::string> spaces;
-  for (const ClaimOnStorage& claim : claims) spaces.insert(claim.space);
-  for (const std::string& space : spaces) TRY(client.remove(space, {"persistentvolumeclaims"}, selector));
+  for (const ClaimOnStorage& claim : claims) spaces.insert(claim.ns);
+  for (const std::string& ns : spaces) TRY(client.remove(ns, {"persistentvolumeclaims"}, selector));
   TRY(client.remove("default", {"persistentvolumes"}, selector));
   return {};
 }
@@ -221,8 +221,8 @@ Result<Outcome> storage_remove(const StorageRemoveOptions& options, Io& io) {
   TRY(check_all_hosts(options.hosts));
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
   const spec::Cluster hosts = TRY(session::read_cluster(options.hosts, options.common.connection));
-  const session::Session session =
-      TRY(session::Session::open(hosts, options.common.connection, options.consent, io));
+  const session::RunContext session =
+      TRY(session::RunContext::open(hosts, options.common.connection, options.consent, io));
   const session::Survey survey = TRY(session.survey_all(assets));
   session::ClusterClient client = TRY(session::ClusterClient::open(hosts, *session.fleet, assets));
   const StorageSource source =

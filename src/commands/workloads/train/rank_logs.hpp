@@ -13,8 +13,8 @@ namespace commands {
 /// Prints the logs of the ranks of a job.
 class RankLogs {
  public:
-  RankLogs(session::ClusterClient& client, std::string space, std::string name, Io& io)
-      : client_(client), space_(std::move(space)), name_(std::move(name)), io_(io) {}
+  RankLogs(session::ClusterClient& client, std::string ns, std::string name, Io& io)
+      : client_(client), ns_(std::move(ns)), name_(std::move(name)), io_(io) {}
 
   /// Prints what is new, up to a limit for each rank; `rank`: -1: all. A rank whose log cannot be read is not
   /// an error.
@@ -31,7 +31,7 @@ class RankLogs {
   void print_log(const workload::RankState& one, std::string_view text);
 
   session::ClusterClient& client_;
-  std::string space_, name_;
+  std::string ns_, name_;
   Io& io_;
   std::map<std::string, workload::PodLog> logs_;  ///< by pod
   std::map<std::string, bool> complete_;          ///< pods that have ended and were read since

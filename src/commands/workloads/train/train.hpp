@@ -16,7 +16,7 @@ struct TrainRunOptions {
   Hosts hosts;
   std::vector<std::filesystem::path> files;  ///< a cluster file, and a manifest of a job
   std::string name;                          ///< with a manifest: a host
-  std::string space;                         ///< empty: of the manifest, otherwise "default"
+  std::string ns;                            ///< empty: of the manifest, otherwise "default"
   std::string image;
   std::vector<std::string> command;
   int nodes = 1;
@@ -44,7 +44,7 @@ struct TrainOptions {
   Common common;
   Hosts hosts;
   std::string name;
-  std::string space;  ///< empty: "default"; for train_list: all
+  std::string ns;  ///< empty: "default"; for train_list: all
   // train_logs
   bool follow = false;
   int rank = -1;  ///< -1: all

@@ -38,7 +38,7 @@ Result<Ranks> follow_ranks(TrainSession& opened, const TrainJob& test, std::chro
   Ranks ranks;
   Io quiet = io;  // progress is shown, logs are not
   quiet.out = [&](std::string_view text) { ranks.log += text; };
-  TrainFollow follow(opened, test.space, test.name, quiet);
+  TrainFollow follow(opened, test.ns, test.name, quiet);
   const TrainState started = TRY(follow.wait_for_start(wait));
   for (const RankState& one : started.states)
     if (std::ranges::find(ranks.nodes, one.node) == ranks.nodes.end()) ranks.nodes.push_back(one.node);
@@ -85,7 +85,7 @@ Result<Ranks> run_ranks(TrainSession& opened, const TrainJob& test, const TrainV
     return withdraw(created.error());
   auto ranks = follow_ranks(opened, test, wait, io);
   if (!ranks) return withdraw(ranks.error());
-  TRY(delete_train_objects(*opened.client, test.space, test.name, claims));
+  TRY(delete_train_objects(*opened.client, test.ns, test.name, claims));
   return ranks;
 }
 
@@ -115,12 +115,12 @@ Result<std::vector<Finding>> run_all_reduce(TrainSession& opened, const TrainJob
   const auto most = static_cast<int>((wait + limit).count());
   const auto test = workload::all_reduce_job(job, scripts, most, most);
   if (!test) return one(all_reduce_finding(Verdict::skip, Severity::note, "the job has one process"));
-  if (!TRY(read_train_states(*opened.client, test->space, test->name)).empty())
+  if (!TRY(read_train_states(*opened.client, test->ns, test->name)).empty())
     return one(
         all_reduce_finding(Verdict::unknown, Severity::warning,
                            fmt::format("a job train/{} exists in {}: another check is running, or was killed",
-                                       test->name, test->space),
-                           "", fmt::format("gpuadm train stop {} -n {}", test->name, test->space)));
+                                       test->name, test->ns),
+                           "", fmt::format("gpuadm train stop {} -n {}", test->name, test->ns)));
   if (io.err_style.verbosity != report::Verbosity::quiet)
     io.err(fmt::format("an all-reduce between {} ranks, as train/{} (at most {}s)\n", test->ranks(),
                        test->name, most));

@@ -11,8 +11,8 @@ namespace commands {
 using base::Fault;
 
 Result<Outcome> attend(TrainSession& opened, const Attendance& how, Io& io) {
-  const auto& [space, name, wait, detach, withdraw] = how;
-  TrainFollow follow(opened, space, name, io);
+  const auto& [ns, name, wait, detach, withdraw] = how;
+  TrainFollow follow(opened, ns, name, io);
   const auto started = follow.wait_for_start(wait);
   if (!started) return std::unexpected(withdraw(started.error()));
   const bool quiet = io.err_style.verbosity == report::Verbosity::quiet;
@@ -20,7 +20,7 @@ Result<Outcome> attend(TrainSession& opened, const Attendance& how, Io& io) {
     for (const workload::RankState& one : started->states)
       io.err(fmt::format("rank {} runs on {}\n", one.rank, base::printable(one.node, 80)));
   if (detach && !started->has_ended()) {
-    io.out(fmt::format("train/{} runs; gpuadm train logs {} -n {} --follow\n", name, name, space));
+    io.out(fmt::format("train/{} runs; gpuadm train logs {} -n {} --follow\n", name, name, ns));
     return Outcome::done;
   }
   const auto ended = follow.follow();
@@ -28,7 +28,7 @@ Result<Outcome> attend(TrainSession& opened, const Attendance& how, Io& io) {
   if (ended.error().fault != Fault::usage)
     io.err(fmt::format(
         "train/{0} keeps running; gpuadm train logs {0} -n {1} --follow, or gpuadm train stop {0} -n {1}\n",
-        name, space));
+        name, ns));
   return std::unexpected(ended.error());
 }
 

@@ -10,7 +10,7 @@ namespace commands {
 
 /// The rest of a command whose job has been created.
 struct Attendance {
-  std::string space, name;
+  std::string ns, name;
   std::chrono::seconds wait;
   bool detach = false;
   std::function<base::Error(base::Error)> withdraw;  ///< if not all ranks start

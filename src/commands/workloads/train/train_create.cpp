@@ -113,7 +113,7 @@ Result<TrainVolumePlan> plan_train_volume(TrainRequest& request, const spec::Clu
   TrainVolumePlan plan;
   if (request.volumes.empty()) return plan;
   TrainJob& job = request.job;
-  const auto objects = TRY(client.get({{"storageclasses", "persistentvolumeclaims"}, job.space, {}}));
+  const auto objects = TRY(client.get({{"storageclasses", "persistentvolumeclaims"}, job.ns, {}}));
   workload::VolumeNames names{
       workload::names_in(objects, "PersistentVolumeClaim"), {}, workload::names_in(objects, "StorageClass")};
   const bool all_claims = std::ranges::all_of(
@@ -126,14 +126,14 @@ Result<TrainVolumePlan> plan_train_volume(TrainRequest& request, const spec::Clu
   for (const std::string& name : request.volumes) {
     // Next to a new volume, claims that exist are mounted.
     if (request.volumes.size() > 1 && std::ranges::count(names.claims, name) > 0) continue;
-    const workload::VolumeKind kind = TRY(workload::volume_kind(name, size, names, job.space));
+    const workload::VolumeKind kind = TRY(workload::volume_kind(name, size, names, job.ns));
     if (kind == workload::VolumeKind::claim) continue;
     TRY(only_one(fresh, name));
     fresh = name;
     const std::string storage = kind == workload::VolumeKind::storage ? name : "";
     if (const Tree* earlier = find_claim(objects, job.name)) {
       TRY(workload::check_earlier_claim(*earlier, job, storage));
-      plan.note = fmt::format("using the volume of the earlier train/{} in {}", job.name, job.space);
+      plan.note = fmt::format("using the volume of the earlier train/{} in {}", job.name, job.ns);
     } else if (kind == workload::VolumeKind::storage) {
       plan.on_storage = TRY(plan_claim(known, TRY(storage_named(known, name)),
                                        workload::claim_of_job(job, request.size), client));
@@ -164,7 +164,7 @@ TrainVolumePlan plan_train_volume_offline(TrainRequest& request, const spec::Clu
   return plan;
 }
 
-Result<TrainVolume> create_train_volume(const TrainVolumePlan& plan, const std::string& space,
+Result<TrainVolume> create_train_volume(const TrainVolumePlan& plan, const std::string& ns,
                                         session::ClusterClient& client, Io& io) {
   TrainVolume volume;
   if (!plan.note.empty() && io.err_style.verbosity != report::Verbosity::quiet) io.err(plan.note + "\n");
@@ -173,7 +173,7 @@ Result<TrainVolume> create_train_volume(const TrainVolumePlan& plan, const std::
     volume.folder = TRY(make_claim_folder(*plan.on_storage, client));
     io.err(note_of(*plan.on_storage, volume.folder));
   }
-  const auto created = client.create(space, plan.objects());
+  const auto created = client.create(ns, plan.objects());
   if (created) return volume;
   if (plan.on_storage) drop_claim_folder(*plan.on_storage, volume.folder, client);
   return std::unexpected(created.error());
@@ -182,7 +182,7 @@ Result<TrainVolume> create_train_volume(const TrainVolumePlan& plan, const std::
 Result<> delete_train_volume(const TrainVolumePlan& plan, const TrainVolume& volume, const TrainJob& job,
                              session::ClusterClient& client) {
   if (!plan.is_new()) return {};
-  TRY(client.remove(job.space, {"persistentvolumeclaims"},
+  TRY(client.remove(job.ns, {"persistentvolumeclaims"},
                     workload::selector_of(workload::train_kind, job.name)));
   if (!plan.on_storage) return {};
   return remove_volume(*plan.on_storage, volume.folder.existed ? ClaimFiles::kept : ClaimFiles::deleted,
@@ -197,13 +197,13 @@ Result<TrainView> view_for(session::ClusterClient& client, const TrainJob& job,
   view.supply = TRY(workload::supply_of(view.cluster));
   view.form = workload::form_of(job, oldest_kubelet(view.cluster));
   std::optional<std::vector<Tree>> claims, leases;
-  if (has_claims(job)) claims = TRY(get_if_readable(client, {{"persistentvolumeclaims"}, job.space, {}}));
+  if (has_claims(job)) claims = TRY(get_if_readable(client, {{"persistentvolumeclaims"}, job.ns, {}}));
   if (claims)
     for (const Tree& object : created)
       if (text_at(object, {"kind"}) == "PersistentVolumeClaim") claims->push_back(object);
   if (job.ranks() > 1) leases = TRY(get_if_readable(client, {{"leases"}, "kube-node-lease", {}}));
   const std::chrono::duration<double> passed = base::Clock::now() - began;
-  auto existing = TRY(read_train_states(client, job.space, job.name));
+  auto existing = TRY(read_train_states(client, job.ns, job.name));
   view.findings = workload::examine_train({.job = job,
                                            .cluster = view.cluster,
                                            .supply = view.supply,
@@ -228,9 +228,9 @@ Result<> create_train_objects(session::ClusterClient& client, const TrainJob& jo
                               workload::TrainContext context) {
   const workload::TrainObjects without = TRY(workload::objects_of(job, context));
   if (!without.services.empty()) {
-    TRY(client.create(job.space, without.services));
+    TRY(client.create(job.ns, without.services));
     for (const Tree& service :
-         TRY(client.get({{"services"}, job.space, workload::selector_of(workload::train_kind, job.name)}))) {
+         TRY(client.get({{"services"}, job.ns, workload::selector_of(workload::train_kind, job.name)}))) {
       const Tree *name = service.at({"metadata", "name"}), *address = service.at({"spec", "clusterIP"});
       if (name && address && !address->text().empty() && address->text() != "None")
         context.addresses[name->text()] = address->text();
@@ -239,7 +239,7 @@ Result<> create_train_objects(session::ClusterClient& client, const TrainJob& jo
       return base::fail(Fault::remote, fmt::format("the Services of train/{} have no addresses", job.name),
                         "gpuadm doctor --stage cluster");
   }
-  TRY(client.create(job.space, TRY(workload::objects_of(job, context)).others));
+  TRY(client.create(job.ns, TRY(workload::objects_of(job, context)).others));
   return {};
 }
 

@@ -59,7 +59,7 @@ struct TrainVolumePlan {
 struct TrainVolume {
   ClaimFolder folder;
 };
-[[nodiscard]] Result<TrainVolume> create_train_volume(const TrainVolumePlan& plan, const std::string& space,
+[[nodiscard]] Result<TrainVolume> create_train_volume(const TrainVolumePlan& plan, const std::string& ns,
                                                       session::ClusterClient& client, Io& io);
 /// Deletes it again, with its files unless its folder has existed before. Also runs after Ctrl-C.
 [[nodiscard]] Result<> delete_train_volume(const TrainVolumePlan& plan, const TrainVolume& volume,

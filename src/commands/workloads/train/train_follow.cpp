@@ -27,7 +27,7 @@ bool runs(const TrainState& state) {
 }  // namespace
 
 Result<TrainState> TrainFollow::read() {
-  return read_train_state(client_, space_, name_);
+  return read_train_state(client_, ns_, name_);
 }
 
 Result<> TrainFollow::sleep() {
@@ -58,7 +58,7 @@ Result<TrainState> TrainFollow::wait_for_start(std::chrono::seconds limit) {
     shown = progress;
     const auto hopeless = std::ranges::find_if(state.states, &RankState::hopeless);
     if (hopeless != state.states.end()) {
-      const auto reason = reason_of(hosts_, {space_, hopeless->pod}, client_);
+      const auto reason = reason_of(hosts_, {ns_, hopeless->pod}, client_);
       return base::fail(Fault::blocked,
                         fmt::format("rank {} of train/{} cannot start: {}", hopeless->rank, name_,
                                     reason ? reason->what : hopeless->why),
@@ -67,7 +67,7 @@ Result<TrainState> TrainFollow::wait_for_start(std::chrono::seconds limit) {
     if (base::Clock::now() >= deadline) {
       const RankState* waiting = state.waiting();
       const auto reason =
-          reason_of(hosts_, {space_, waiting && !waiting->pod.empty() ? waiting->pod : name_}, client_);
+          reason_of(hosts_, {ns_, waiting && !waiting->pod.empty() ? waiting->pod : name_}, client_);
       return base::fail(Fault::timeout,
                         fmt::format("train/{} did not start within {}s: {}", name_, limit.count(),
                                     reason ? reason->what : progress),
@@ -153,9 +153,8 @@ Outcome report_end(const TrainState& state, TrainSession& opened, Io& io) {
     return Outcome::failed;
   }
   const RankState* failed = state.failed();
-  const auto reason =
-      reason_of(opened.cluster, {state.space, failed && !failed->pod.empty() ? failed->pod : state.name},
-                *opened.client);
+  const auto reason = reason_of(
+      opened.cluster, {state.ns, failed && !failed->pod.empty() ? failed->pod : state.name}, *opened.client);
   // After a time limit the ranks are killed, and say no more than that.
   if (!failed || !state.why.empty())
     io.err(fmt::format("train/{} failed: {}\n", state.name,
@@ -168,7 +167,7 @@ Outcome report_end(const TrainState& state, TrainSession& opened, Io& io) {
                        reason ? reason->what : failed->why));
   if (state.why.empty() && reason && !reason->fix.empty()) io.err(fmt::format("  fix: {}\n", reason->fix));
   io.err(fmt::format("  gpuadm train status {0} -n {1}; gpuadm train stop {0} -n {1} deletes it\n",
-                     state.name, state.space));
+                     state.name, state.ns));
   return Outcome::failed;
 }
 

@@ -11,13 +11,13 @@ namespace commands {
 /// Waits for a job, and prints the logs of its ranks.
 class TrainFollow {
  public:
-  TrainFollow(TrainSession& opened, const std::string& space, const std::string& name, Io& io)
+  TrainFollow(TrainSession& opened, const std::string& ns, const std::string& name, Io& io)
       : hosts_(opened.cluster),
         client_(*opened.client),
-        space_(space),
+        ns_(ns),
         name_(name),
         io_(io),
-        logs_(client_, space, name, io) {}
+        logs_(client_, ns, name, io) {}
 
   /// Until every rank has started. Fault::timeout after `limit`, Fault::blocked if waiting does not help,
   /// both with the explanation of the pod and its fix; the caller deletes the objects.
@@ -43,7 +43,7 @@ class TrainFollow {
 
   const spec::Cluster& hosts_;
   session::ClusterClient& client_;
-  std::string space_, name_;
+  std::string ns_, name_;
   Io& io_;
   RankLogs logs_;
   std::map<int, base::Instant> unreachable_since_;  ///< by rank

@@ -5,7 +5,7 @@
 #include "gpuadm/base/network.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/yaml.hpp"
-#include "gpuadm/session/run_on_all.hpp"
+#include "gpuadm/session/census.hpp"
 #include "gpuadm/workload/train_import.hpp"
 
 #include <fmt/format.h>
@@ -276,9 +276,9 @@ Result<TrainRequest> read_train_request(const TrainRunOptions& options) {
     request.job = TRY(job_of(options, request));
   }
   TrainJob& job = request.job;
-  if (!options.space.empty()) job.space = options.space;
+  if (!options.ns.empty()) job.ns = options.ns;
   TRY(workload::check_service_name("training job", job.name));
-  TRY(workload::check_namespace(job.space));
+  TRY(workload::check_namespace(job.ns));
   if (options.port > 0) job.port = options.port;
   if (options.processes > 0) job.processes = options.processes;
   if (!options.timeout.empty()) job.timeout = TRY(session::seconds_in("--time-limit", options.timeout));

@@ -1,4 +1,4 @@
-#include "gpuadm/session/cluster_view.hpp"
+#include "gpuadm/session/cluster.hpp"
 #include "gpuadm/session/pod_tests.hpp"
 #include "gpuadm/session/run_playbook.hpp"
 #include "gpuadm/workload/all_reduce.hpp"
@@ -27,7 +27,8 @@ std::vector<Finding> as_all_reduce(const std::vector<Finding>& links) {
     const bool passed = link.verdict == Verdict::pass;
     Finding finding = workload::all_reduce_finding(
         link.verdict, passed ? Severity::note : Severity::blocker,
-        passed ? fmt::format("{} (gpuadm-proof; the image has no PyTorch)", link.says) : link.says.text(),
+        passed ? fmt::format("{} (gpuadm-proof; the image has no PyTorch)", link.message)
+               : link.message.text(),
         link.evidence, link.remedy);
     finding.host = link.host;
     findings.push_back(std::move(finding));

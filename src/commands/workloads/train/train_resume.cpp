@@ -18,13 +18,13 @@ using workload::TrainState;
 /// they are created also after Ctrl-C, and until then they are in a file.
 Result<> replace_jobs(TrainSession& opened, const TrainState& state, const std::vector<base::Tree>& next) {
   session::ClusterClient& client = *opened.client;
-  const auto file = base::state_directory() / opened.cluster.name /
-                    fmt::format("train-{}.{}.json", state.space, state.name);
+  const auto file =
+      base::state_directory() / opened.cluster.name / fmt::format("train-{}.{}.json", state.ns, state.name);
   TRY(base::write_file(file, session::list_of(next) + "\n"));
   const auto replaced = [&]() -> Result<> {
-    TRY(client.remove(state.space, {"jobs.batch", "pods"},
+    TRY(client.remove(state.ns, {"jobs.batch", "pods"},
                       workload::selector_of(workload::train_kind, state.name)));
-    TRY(client.create(state.space, next, transport::Purpose::clean_up));
+    TRY(client.create(state.ns, next, transport::Purpose::clean_up));
     return {};
   }();
   std::error_code ignored;
@@ -33,24 +33,24 @@ Result<> replace_jobs(TrainSession& opened, const TrainState& state, const std::
   base::Error error = replaced.error();
   error.what += fmt::format("; the Jobs of the next attempt are in {}", file.string());
   error.hint = fmt::format("gpuadm train resume {} -n {}; if its Jobs are gone: kubectl create -f {}",
-                           state.name, state.space, file.string());
+                           state.name, state.ns, file.string());
   return std::unexpected(std::move(error));
 }
 
 /// Starts a job that has ended again, with the same objects, for its next attempt.
 Result<Outcome> train_resume(const TrainOptions& options, Io& io) {
-  const std::string space = options.space.empty() ? "default" : options.space;
+  const std::string ns = options.ns.empty() ? "default" : options.ns;
   const auto opened = TRY(open_train_session(options.common, options.hosts, session::Access::full, io));
   session::ClusterClient& client = *opened->client;
-  const TrainState state = TRY(read_train_state(client, space, options.name));
+  const TrainState state = TRY(read_train_state(client, ns, options.name));
   if (!state.has_ended())
     return base::fail(Fault::usage,
                       fmt::format("train/{} has not ended ({})", state.name, name_of(state.phase)),
-                      fmt::format("gpuadm train stop {} -n {} --keep", state.name, space));
+                      fmt::format("gpuadm train stop {} -n {} --keep", state.name, ns));
   const std::string selector = workload::selector_of(workload::train_kind, state.name);
   std::vector<base::Tree> next;
   int attempt = 0;
-  for (const base::Tree& job : TRY(client.get({{"jobs.batch"}, space, selector}))) {
+  for (const base::Tree& job : TRY(client.get({{"jobs.batch"}, ns, selector}))) {
     attempt = workload::attempt_of(job) + 1;
     next.push_back(TRY(workload::repeated(job, attempt)));
   }
@@ -58,18 +58,17 @@ Result<Outcome> train_resume(const TrainOptions& options, Io& io) {
   for (const base::Tree& job : next)
     if (const base::Tree* pod = job.at({"spec", "template", "spec"}))
       for (std::string& name : claims_of_pod(*pod)) claims.push_back(std::move(name));
-  TRY(check_claims_of_pod(claims, space, options.hosts, opened->cluster, client, io));
+  TRY(check_claims_of_pod(claims, ns, options.hosts, opened->cluster, client, io));
   TRY(replace_jobs(*opened, state, next));
   io.err(fmt::format("train/{}: attempt {}\n", state.name, attempt));
   const auto end_again = [&](base::Error error) {
     if (const auto ended = end_ranks(client, state); !ended)
       error.what += "; its ranks could not be ended: " + ended.error().what;
     error.hint =
-        fmt::format("gpuadm train resume {0} -n {1}, or gpuadm train stop {0} -n {1}", state.name, space);
+        fmt::format("gpuadm train resume {0} -n {1}, or gpuadm train stop {0} -n {1}", state.name, ns);
     return error;
   };
-  return attend(*opened, {space, state.name, std::chrono::seconds(options.wait), options.detach, end_again},
-                io);
+  return attend(*opened, {ns, state.name, std::chrono::seconds(options.wait), options.detach, end_again}, io);
 }
 
 }  // namespace

@@ -76,7 +76,7 @@ Result<> add_image_findings(TrainSession& opened, const TrainJob& job, TrainView
 void show_all_reduce(const std::vector<report::Finding>& findings, const report::Write& write) {
   for (const report::Finding& finding : findings)
     if (finding.id == "train.all-reduce" && finding.verdict == report::Verdict::pass)
-      write(fmt::format("{}{}{}\n", finding.host.empty() ? "" : finding.host + ": ", finding.says,
+      write(fmt::format("{}{}{}\n", finding.host.empty() ? "" : finding.host + ": ", finding.message,
                         finding.evidence.empty() ? "" : ": " + finding.evidence));
 }
 
@@ -100,7 +100,7 @@ Result<> check_folders(const Hosts& hosts, const TrainJob& job, TrainSession& op
   std::vector<std::string> claims;
   for (const workload::Role& role : job.roles)
     for (std::string& name : claims_of_pod(role.pod)) claims.push_back(std::move(name));
-  return check_claims_of_pod(claims, job.space, hosts, opened.cluster, *opened.client, io);
+  return check_claims_of_pod(claims, job.ns, hosts, opened.cluster, *opened.client, io);
 }
 
 /// Checks, creates the objects of a job, waits until all ranks run, and follows their logs until the job
@@ -137,7 +137,7 @@ Result<Outcome> train_run(const TrainRunOptions& options, Io& io) {
       break;
     }
   const bool claims = !view.supply.claims.empty();
-  const TrainVolume volume = TRY(create_train_volume(plan, job.space, *opened->client, io));
+  const TrainVolume volume = TRY(create_train_volume(plan, job.ns, *opened->client, io));
   const auto checked = check_folders(request.hosts, job, *opened, io);
   const auto withdraw = [&](base::Error error) {
     base::Error all = withdraw_train_objects(*opened->client, job, claims, std::move(error), io);
@@ -148,7 +148,7 @@ Result<Outcome> train_run(const TrainRunOptions& options, Io& io) {
   if (!checked) return std::unexpected(withdraw(checked.error()));
   if (const auto created = create_train_objects(*opened->client, job, context); !created)
     return std::unexpected(withdraw(created.error()));
-  return attend(*opened, {job.space, job.name, std::chrono::seconds(options.wait), options.detach, withdraw},
+  return attend(*opened, {job.ns, job.name, std::chrono::seconds(options.wait), options.detach, withdraw},
                 io);
 }
 

@@ -28,27 +28,26 @@ Result<std::unique_ptr<TrainSession>> open_train_session(const Common& common, c
 }
 
 Result<std::vector<workload::TrainState>> read_train_states(session::ClusterClient& client,
-                                                            const std::string& space,
-                                                            const std::string& name) {
+                                                            const std::string& ns, const std::string& name) {
   std::vector<Tree> jobs, pods;
   for (Tree& item :
-       TRY(client.get({{"jobs.batch", "pods"}, space, workload::selector_of(workload::train_kind, name)}))) {
+       TRY(client.get({{"jobs.batch", "pods"}, ns, workload::selector_of(workload::train_kind, name)}))) {
     const Tree* kind = item.find("kind");
     (kind && kind->text() == "Pod" ? pods : jobs).push_back(std::move(item));
   }
   return workload::train_states(jobs, pods);
 }
 
-Result<workload::TrainState> read_train_state(session::ClusterClient& client, const std::string& space,
+Result<workload::TrainState> read_train_state(session::ClusterClient& client, const std::string& ns,
                                               const std::string& name) {
   TRY(workload::check_name("training job", name));
-  auto states = TRY(read_train_states(client, space, name));
+  auto states = TRY(read_train_states(client, ns, name));
   if (!states.empty()) return std::move(states.front());
   std::vector<std::string> names;
-  for (const workload::TrainState& one : TRY(read_train_states(client, space, "")))
+  for (const workload::TrainState& one : TRY(read_train_states(client, ns, "")))
     names.push_back(base::printable(one.name, 60));
   const auto near = base::nearest(name, names);
-  return base::fail(Fault::usage, fmt::format("there is no training job {} in the namespace {}", name, space),
+  return base::fail(Fault::usage, fmt::format("there is no training job {} in the namespace {}", name, ns),
                     near            ? fmt::format("did you mean {}?", *near)
                     : names.empty() ? "gpuadm train list shows those of all namespaces"
                                     : "it has: " + base::join(names, ", "));
@@ -56,35 +55,35 @@ Result<workload::TrainState> read_train_state(session::ClusterClient& client, co
 
 namespace {
 
-Result<std::size_t> delete_selected_objects(session::ClusterClient& client, const std::string& space,
+Result<std::size_t> delete_selected_objects(session::ClusterClient& client, const std::string& ns,
                                             const std::string& selector, bool claims) {
   // Jobs first: their controller would replace pods.
   std::vector<std::string> kinds = {"jobs.batch", "pods", "services", "secrets", "configmaps"};
   if (claims) kinds.emplace_back("resourceclaimtemplates.resource.k8s.io");
-  return TRY(client.remove(space, kinds, selector)).size();
+  return TRY(client.remove(ns, kinds, selector)).size();
 }
 
 }  // namespace
 
-Result<std::size_t> delete_train_objects(session::ClusterClient& client, const std::string& space,
+Result<std::size_t> delete_train_objects(session::ClusterClient& client, const std::string& ns,
                                          const std::string& name, bool claims) {
-  return delete_selected_objects(client, space, workload::selector_of(workload::train_kind, name), claims);
+  return delete_selected_objects(client, ns, workload::selector_of(workload::train_kind, name), claims);
 }
 
 base::Error withdraw_train_objects(session::ClusterClient& client, const workload::TrainJob& job, bool claims,
                                    base::Error error, Io& io) {
   report_deletion("train/" + job.name, io);
   const std::string selector = workload::instance_selector(workload::train_kind, job.name, job.instance);
-  if (const auto deleted = delete_selected_objects(client, job.space, selector, claims); !deleted) {
+  if (const auto deleted = delete_selected_objects(client, job.ns, selector, claims); !deleted) {
     error.what += fmt::format("; its objects could not be deleted: {}", deleted.error().what);
-    error.hint = fmt::format("gpuadm train stop {} -n {}", job.name, job.space);
+    error.hint = fmt::format("gpuadm train stop {} -n {}", job.name, job.ns);
   }
   return error;
 }
 
 Result<> end_ranks(session::ClusterClient& client, const workload::TrainState& state) {
   const Tree none = Tree::map_of({{"spec", Tree::map_of({{"parallelism", 0}})}});
-  for (const std::string& job : state.jobs) TRY(client.patch(state.space, "jobs.batch/" + job, none));
+  for (const std::string& job : state.jobs) TRY(client.patch(state.ns, "jobs.batch/" + job, none));
   return {};
 }
 

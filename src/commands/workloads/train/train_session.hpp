@@ -1,6 +1,6 @@
 #pragma once
 
-#include "gpuadm/session/cluster_client.hpp"
+#include "gpuadm/session/cluster.hpp"
 #include "gpuadm/session/connections.hpp"
 #include "gpuadm/workload/train.hpp"
 
@@ -27,18 +27,16 @@ struct TrainSession {
 
 /// An empty namespace is all, an empty name all jobs.
 [[nodiscard]] Result<std::vector<workload::TrainState>> read_train_states(session::ClusterClient& client,
-                                                                          const std::string& space,
+                                                                          const std::string& ns,
                                                                           const std::string& name);
 /// One job. Fault::usage if it does not exist, with the names of those that do.
 [[nodiscard]] Result<workload::TrainState> read_train_state(session::ClusterClient& client,
-                                                            const std::string& space,
-                                                            const std::string& name);
+                                                            const std::string& ns, const std::string& name);
 
 /// Deletes all objects of a job, and waits until its pods are gone; also after Ctrl-C. Returns how many there
 /// were.
-[[nodiscard]] Result<std::size_t> delete_train_objects(session::ClusterClient& client,
-                                                       const std::string& space, const std::string& name,
-                                                       bool claims);
+[[nodiscard]] Result<std::size_t> delete_train_objects(session::ClusterClient& client, const std::string& ns,
+                                                       const std::string& name, bool claims);
 
 /// The same for the instance of a job after an error, which is returned with what could not be deleted, if
 /// anything.

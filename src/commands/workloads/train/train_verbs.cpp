@@ -20,8 +20,8 @@ using base::Tree;
 using workload::RankState;
 using workload::TrainState;
 
-std::string space_of(const TrainOptions& options) {
-  return options.space.empty() ? "default" : options.space;
+std::string ns_of(const TrainOptions& options) {
+  return options.ns.empty() ? "default" : options.ns;
 }
 
 Tree to_tree(const TrainState& state) {
@@ -35,7 +35,7 @@ Tree to_tree(const TrainState& state) {
     ranks.push(std::move(rank));
   }
   Tree tree = Tree::map_of({{"name", state.name},
-                            {"namespace", state.space},
+                            {"namespace", state.ns},
                             {"state", name_of(state.phase)},
                             {"created", state.created},
                             {"gpus", state.gpus},
@@ -61,7 +61,7 @@ std::string age_of(const std::string& created) {
 
 std::vector<std::string> row_of(const TrainState& state) {
   const auto running = std::ranges::count(state.states, RankState::Phase::running, &RankState::phase);
-  return {base::printable(state.space, 63),
+  return {base::printable(state.ns, 63),
           base::printable(state.name, 63),
           std::string(name_of(state.phase)),
           fmt::format("{}/{}", running, state.ranks),
@@ -80,16 +80,16 @@ std::string ranks_as_text(const TrainState& state, std::size_t width) {
 /// Prints one line per rank.
 Result<Outcome> train_status(const TrainOptions& options, Io& io) {
   const auto opened = TRY(open_train_session(options.common, options.hosts, session::Access::read_only, io));
-  const TrainState state = TRY(read_train_state(*opened->client, space_of(options), options.name));
-  const kube::PodName pod{state.space, pod_to_explain(state)};
+  const TrainState state = TRY(read_train_state(*opened->client, ns_of(options), options.name));
+  const kube::PodName pod{state.ns, pod_to_explain(state)};
   const auto reason = pod.name.empty() ? std::nullopt : reason_of(opened->cluster, pod, *opened->client);
   if (options.form == TrainForm::json) {
     Tree tree = to_tree(state);
-    if (reason) tree.set("explanation", Tree::map_of({{"says", reason->what}, {"fix", reason->fix}}));
+    if (reason) tree.set("explanation", Tree::map_of({{"message", reason->what}, {"fix", reason->fix}}));
     io.out(base::json::write(tree) + "\n");
     return Outcome::done;
   }
-  io.out(fmt::format("train/{} in {}: {}{}, {} old, GPUs of a rank: {}\n", state.name, state.space,
+  io.out(fmt::format("train/{} in {}: {}{}, {} old, GPUs of a rank: {}\n", state.name, state.ns,
                      name_of(state.phase),
                      state.why.empty() ? "" : " (" + base::printable(state.why, 100) + ")",
                      age_of(state.created), state.gpus.empty() ? "none" : base::printable(state.gpus, 60)));
@@ -104,11 +104,11 @@ Result<Outcome> train_status(const TrainOptions& options, Io& io) {
 /// Prints the logs of ranks, "[0] line". With `follow` until the job ends; then as train_run.
 Result<Outcome> train_logs(const TrainOptions& options, Io& io) {
   const auto opened = TRY(open_train_session(options.common, options.hosts, session::Access::read_only, io));
-  const TrainState state = TRY(read_train_state(*opened->client, space_of(options), options.name));
+  const TrainState state = TRY(read_train_state(*opened->client, ns_of(options), options.name));
   if (options.rank >= state.ranks)
     return base::fail(base::Fault::usage, fmt::format("train/{} has no rank {}", state.name, options.rank),
                       fmt::format("ranks are 0 to {}", state.ranks - 1));
-  TrainFollow follow(*opened, space_of(options), options.name, io);
+  TrainFollow follow(*opened, ns_of(options), options.name, io);
   TRY(follow.logs().print_all(state, options.rank));
   Outcome outcome = Outcome::done;
   if (options.follow && !state.has_ended())
@@ -121,21 +121,21 @@ Result<Outcome> train_logs(const TrainOptions& options, Io& io) {
 /// Ends a job and deletes its objects. Volumes stay.
 Result<Outcome> train_stop(const TrainOptions& options, Io& io) {
   const auto opened = TRY(open_train_session(options.common, options.hosts, session::Access::full, io));
-  auto found = read_train_state(*opened->client, space_of(options), options.name);
+  auto found = read_train_state(*opened->client, ns_of(options), options.name);
   // A command that was interrupted may have left objects without a Job.
   if (!found && found.error().fault == base::Fault::usage &&
-      TRY(delete_train_objects(*opened->client, space_of(options), options.name, false)) > 0) {
+      TRY(delete_train_objects(*opened->client, ns_of(options), options.name, false)) > 0) {
     io.out(fmt::format("train/{} is deleted\n", options.name));
     return Outcome::done;
   }
   const TrainState state = TRY(std::move(found));
   if (options.keep) {
     TRY(end_ranks(*opened->client, state));
-    io.out(fmt::format("train/{} is stopped; gpuadm train resume {} -n {}\n", state.name, state.name,
-                       state.space));
+    io.out(
+        fmt::format("train/{} is stopped; gpuadm train resume {} -n {}\n", state.name, state.name, state.ns));
     return Outcome::done;
   }
-  TRY(delete_train_objects(*opened->client, state.space, state.name, state.has_claims));
+  TRY(delete_train_objects(*opened->client, state.ns, state.name, state.has_claims));
   io.out(fmt::format("train/{} is deleted; volumes are kept\n", state.name));
   return Outcome::done;
 }
@@ -143,7 +143,7 @@ Result<Outcome> train_stop(const TrainOptions& options, Io& io) {
 /// Prints one line per job.
 Result<Outcome> train_list(const TrainOptions& options, Io& io) {
   const auto opened = TRY(open_train_session(options.common, options.hosts, session::Access::read_only, io));
-  const auto states = TRY(read_train_states(*opened->client, options.space, ""));
+  const auto states = TRY(read_train_states(*opened->client, options.ns, ""));
   if (options.form == TrainForm::json) {
     Tree list = Tree::list();
     for (const TrainState& state : states) list.push(to_tree(state));
@@ -215,7 +215,7 @@ Command train_list_command() {
       .options =
           [](Line& line, TrainOptions& options) {
             add_hosts(line, options.hosts);
-            add_namespace(line, options.space, "Only jobs of this namespace");
+            add_namespace(line, options.ns, "Only jobs of this namespace");
             add_train_format(line, options.form);
             add_connection(line, options.common);
           },

@@ -60,7 +60,7 @@ base::Result<std::optional<Config>> ConfigCache::ask(const ConfigQuestion& quest
           "install the OpenSSH client");
     }
   }
-  if (!query->answer) go_on(*query);
+  if (!query->answer) proceed(*query);
   if (!query->answer) return std::nullopt;
   if (query->asked_host != question.host && key_of(question) != key) return ask(question);
   if (!*query->answer) return std::unexpected(query->answer->error());
@@ -78,7 +78,7 @@ base::Result<std::optional<Config>> ConfigCache::ask(const ConfigQuestion& quest
   return config;
 }
 
-void ConfigCache::go_on(Query& query) {
+void ConfigCache::proceed(Query& query) {
   const auto status = query.child.status();  // before the streams, so that all that it wrote is read
   for (auto* stream : {&query.child.out, &query.child.err})
     while (stream->is_open())

@@ -38,7 +38,7 @@ class ConfigCache {
   };
   [[nodiscard]] std::vector<std::string> command(const ConfigQuestion& question) const;
   [[nodiscard]] std::string key_of(const ConfigQuestion& question) const;
-  void go_on(Query& query);
+  void proceed(Query& query);
 
   std::filesystem::path file_;
   HostPatterns patterns_;

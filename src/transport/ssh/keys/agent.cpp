@@ -19,7 +19,7 @@ constexpr unsigned char request_identities = 11, identities_answer = 12, sign_re
                         sign_response = 14;
 constexpr std::uint32_t flag_rsa_sha2_512 = 4;
 constexpr std::size_t longest_answer = 256u << 10;
-constexpr int patience = 60;  // seconds
+constexpr int timeout = 60;  // seconds
 
 bool write_all(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
@@ -51,7 +51,7 @@ base::Result<> Agent::connect() {
     return base::fail(base::Fault::auth, "no ssh-agent is running");
   std::copy(socket_.begin(), socket_.end(), address.sun_path);
   Descriptor made(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  const timeval limit{patience, 0};
+  const timeval limit{timeout, 0};
   ::setsockopt(made.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
   ::setsockopt(made.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
   if (::connect(made.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0)
