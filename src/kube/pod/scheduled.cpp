@@ -146,8 +146,7 @@ PodLink resource_in_use(const Context& context, const std::vector<NodeFit>& node
     return broken("scheduled", "too-many-pods",
                   fmt::format("node {} runs its maximum of {}", node.name,
                               pieces(capacity(context.view, node, "pods"), "pods")),
-                  {scheduler_message(context)},
-                  "delete pods, add a node, or increase maxPods of the kubelet");
+                  {scheduler_message(context)}, "delete pods, add a node, or increase the kubelet's maxPods");
   std::vector<std::string> seen;
   for (const NodeFit& fit : nodes) {
     const std::string who = holders_on(context, *fit.node, resource);
