@@ -27,13 +27,6 @@ std::string model_name(const Subject& s, const PciGpu& gpu) {
                : fmt::format("10de:{} ({})", gpu.device_id, gpu.slot);
 }
 
-void pci_present(const Subject& s, Verdicts& out) {
-  if (!is_gpu_host(s, out)) return;
-  std::vector<std::string> names;
-  for (const PciGpu& gpu : s.facts.nvidia.pci_gpus) names.push_back(model_name(s, gpu));
-  out.pass(names.empty() ? "GPUs without a PCI address" : list(names));
-}
-
 void nouveau_loaded(const Subject& s, Verdicts& out) {
   if (!is_gpu_host(s, out)) return;
   std::vector<std::string> seen;
@@ -197,8 +190,6 @@ void min_for_cuda(const Subject& s, Verdicts& out) {
 }
 
 constexpr std::array driver_rows = std::to_array<Check>({
-    {"gpu.pci.present", "there are NVIDIA GPUs on the PCI bus", "without a GPU the GPU checks do not apply",
-     "pci", preflight | node, pci_present},
     {"gpu.driver.nouveau-loaded", "nouveau is not bound to the GPU", "two drivers cannot use one device",
      "pci /proc/modules /lib/modules/* /etc/modprobe.d/* /usr/lib/modprobe.d/*", preflight | node,
      nouveau_loaded},
