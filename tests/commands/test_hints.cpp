@@ -96,6 +96,7 @@ TEST_CASE("a suggested command selects what was typed") {
   CHECK(completed("gpuadm logs kubelet gpu1", target) == "gpuadm logs kubelet root@gpu1.example:2222 -i key");
   CHECK(completed("gpuadm verify", target) == "gpuadm verify root@gpu1.example:2222 -i key");
   CHECK(completed("gpuadm logs kubelet localhost", local) == "gpuadm logs kubelet");
+  CHECK(completed("gpuadm init; or name a host", file) == "gpuadm apply -f 'my lab.yaml'; or name a host");
   CHECK(completed("gpuadm explain host.swap", file) == "gpuadm explain host.swap");
   CHECK(completed("gpuadm apply -f FILE mounts it", file) == "gpuadm apply -f 'my lab.yaml' mounts it");
   CHECK(completed("run the same command again; `gpuadm facts` shows the facts", file) ==

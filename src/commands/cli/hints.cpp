@@ -136,6 +136,8 @@ std::string quoted(const std::string& text) {
 
 /// The words of a suggestion with what was typed.
 std::vector<std::string> completed(std::vector<std::string> words, const TypedLine& typed) {
+  // What a cluster file describes is created by apply.
+  if (words.size() == 2 && words[1] == "init" && !typed.file.empty()) words[1] = "apply";
   Parsed line = parse(words);
   if (line.command == &model() || !line.command->subcommands.empty()) return words;
   if (typed.file.empty() && !has_option(line, "-f"))
