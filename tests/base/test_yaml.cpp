@@ -224,3 +224,13 @@ TEST_CASE("json: errors name line and column; output is one tree") {
   CHECK(json::write(Tree::map_of({{"b", 1}, {"a", Tree::list_of({"x"})}}), 0) == "{\"b\":1,\"a\":[\"x\"]}");
   CHECK(!json::read(std::string(10000, '['), "x"));
 }
+
+TEST_CASE("yaml: a bracket that is not closed is named with its own place") {
+  const auto place = [](std::string_view text) {
+    const auto tree = base::yaml::read(text, "a.yaml");
+    return tree ? std::string() : tree.error().what;
+  };
+  CHECK(place("name: x\nhosts: [{ name: cp1 }\nswap: off\n") == "a.yaml:2:8: this [ is not closed");
+  CHECK(place("hosts:\n  - { name: 'a } b', address: c # }\n") == "a.yaml:2:5: this { is not closed");
+  CHECK(place("hosts: [{ name: cp1 }]\n").empty());
+}

@@ -87,7 +87,9 @@ TEST_CASE(
   CHECK(problems.front().find("remedy")->text() == "ssh gpu2");
 }
 
-TEST_CASE("the page's verdict counts hosts without readings, and a cluster that was not read has no zero problems") {
+TEST_CASE(
+    "the page's verdict counts hosts without readings, and a cluster that was not read has no zero "
+    "problems") {
   const auto assets = assets::Store::open("");
   REQUIRE(assets);
   spec::Cluster cluster;

@@ -38,7 +38,8 @@ std::string refusal(const Words& words) {
   } catch (const CLI::CallForHelp&) {
     return {};
   } catch (const CLI::ParseError& error) {
-    return std::string(error.what()) + (root.remaining(true).empty() ? "" : ": " + root.remaining(true).front());
+    return std::string(error.what()) +
+           (root.remaining(true).empty() ? "" : ": " + root.remaining(true).front());
   }
   return {};
 }
@@ -92,7 +93,8 @@ TEST_CASE("a suggested command selects what was typed") {
   const Words target = {"gpuadm", "init", "root@gpu1.example:2222", "-i", "key"};
   const Words local = {"gpuadm", "doctor"};
   CHECK(completed("gpuadm doctor --stage cluster", file) == "gpuadm doctor --stage cluster -f 'my lab.yaml'");
-  CHECK(completed("gpuadm logs kubelet gpu1; or look", file) == "gpuadm logs kubelet gpu1 -f 'my lab.yaml'; or look");
+  CHECK(completed("gpuadm logs kubelet gpu1; or look", file) ==
+        "gpuadm logs kubelet gpu1 -f 'my lab.yaml'; or look");
   CHECK(completed("gpuadm logs kubelet gpu1", target) == "gpuadm logs kubelet root@gpu1.example:2222 -i key");
   CHECK(completed("gpuadm verify", target) == "gpuadm verify root@gpu1.example:2222 -i key");
   CHECK(completed("gpuadm logs kubelet localhost", local) == "gpuadm logs kubelet");
@@ -106,9 +108,10 @@ TEST_CASE("a suggested command selects what was typed") {
         "gpuadm has not been tested on this release");
   CHECK(completed("gpuadm storage list", {"gpuadm", "notebook", "create", "anna", "root@cp", "-n", "team"}) ==
         "gpuadm storage list root@cp");
-  CHECK(completed("gpuadm notebook url anna", {"gpuadm", "notebook", "create", "anna", "root@cp", "-n", "team"}) ==
-        "gpuadm notebook url anna root@cp -n team");
-  CHECK(completed("gpuadm status", {"gpuadm", "join", "root@new", "--to", "root@cp"}) == "gpuadm status root@cp");
+  CHECK(completed("gpuadm notebook url anna", {"gpuadm", "notebook", "create", "anna", "root@cp", "-n",
+                                               "team"}) == "gpuadm notebook url anna root@cp -n team");
+  CHECK(completed("gpuadm status", {"gpuadm", "join", "root@new", "--to", "root@cp"}) ==
+        "gpuadm status root@cp");
 }
 
 TEST_CASE("each command in a sentence of gpuadm is one that gpuadm takes") {
@@ -122,10 +125,12 @@ TEST_CASE("each command in a sentence of gpuadm is one that gpuadm takes") {
 
 TEST_CASE("each command on a screen or in a case is one that gpuadm takes") {
   std::size_t count = 0;
-  for (const char* folder : {"docs/screens", "tests/cases/explain-pod", "tests/cases/pod-verdict", "data/checks"})
+  for (const char* folder :
+       {"docs/screens", "tests/cases/explain-pod", "tests/cases/pod-verdict", "data/checks"})
     for (const auto& entry : fs::recursive_directory_iterator(fs::path(GPUADM_SOURCE_DIR) / folder)) {
       const std::string extension = entry.path().extension().string();
-      if (!entry.is_regular_file() || (extension != ".txt" && extension != ".yaml" && extension != ".tsv")) continue;
+      if (!entry.is_regular_file() || (extension != ".txt" && extension != ".yaml" && extension != ".tsv"))
+        continue;
       if (entry.path().filename().string().starts_with("typo")) continue;  // a command with a mistake
       check(entry.path().string(), filled(case_text(entry.path())), count);
     }

@@ -103,7 +103,8 @@ TEST_CASE("decide: a bundle without the images of the network plugin is refused 
   CHECK(session::require_network_images(cluster, catalog, version, &bundle, choice));
   CHECK(session::require_network_images(cluster, catalog, version, nullptr, {}));
   for (const char* image : {"ghcr.io/f/flannel:v1", "ghcr.io/f/cni:v1@sha256:00"})
-    bundle.files.push_back({"images/a.tar", bundle::BundleKind::image, "", "", image, "", std::string(64, 'a')});
+    bundle.files.push_back(
+        {"images/a.tar", bundle::BundleKind::image, "", "", image, "", std::string(64, 'a')});
   CHECK(session::require_network_images(cluster, catalog, version, &bundle, {}));
   bundle.files.clear();
   cluster.network.plugin = spec::NetworkPlugin::bridge;

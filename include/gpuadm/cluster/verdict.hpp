@@ -21,8 +21,8 @@ struct Problem {
 /// What is known of a cluster. Every screen that judges a cluster shows this, from the same function.
 struct Verdict {
   std::vector<Problem> problems;
-  std::vector<Problem> unread;      ///< what could not be read, and why
-  std::size_t unknown_checks = 0;   ///< checks that lack a reading; the doctor lists them
+  std::vector<Problem> unread;          ///< what could not be read, and why
+  std::size_t unknown_checks = 0;       ///< checks that lack a reading; the doctor lists them
   [[nodiscard]] Health health() const;  ///< ill with a problem; otherwise unknown if something is unread
 };
 

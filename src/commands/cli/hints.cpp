@@ -22,8 +22,9 @@ constexpr std::array prose = std::to_array<std::string_view>(
      "without", "with",  "writes", "asks",   "also",       "completes"});
 
 /// Options that select hosts or objects, and that a suggested command repeats if it has them.
-constexpr std::array repeated = std::to_array<std::string_view>(
-    {"--user", "--port", "-i", "--ssh-client", "--host-key-checking", "--sudo-password-file", "-n", "--assets"});
+constexpr std::array repeated =
+    std::to_array<std::string_view>({"--user", "--port", "-i", "--ssh-client", "--host-key-checking",
+                                     "--sudo-password-file", "-n", "--assets"});
 
 const CommandHelp& model() {
   static const CommandHelp whole = whole_model();
@@ -31,8 +32,8 @@ const CommandHelp& model() {
 }
 
 const CommandHelp* below(const CommandHelp& command, std::string_view word) {
-  const auto found = std::ranges::find_if(
-      command.subcommands, [&](const CommandHelp& one) { return one.path.back() == word; });
+  const auto found = std::ranges::find_if(command.subcommands,
+                                          [&](const CommandHelp& one) { return one.path.back() == word; });
   return found == command.subcommands.end() ? nullptr : &*found;
 }
 
@@ -129,7 +130,8 @@ bool is_same(std::string_view target, std::string_view name) {
 
 std::string quoted(const std::string& text) {
   const bool plain = std::ranges::all_of(text, [](unsigned char c) {
-    return std::isalnum(c) != 0 || std::string_view("@%+=:,./_-[]~{}…").find(static_cast<char>(c)) != std::string_view::npos;
+    return std::isalnum(c) != 0 ||
+           std::string_view("@%+=:,./_-[]~{}…").find(static_cast<char>(c)) != std::string_view::npos;
   });
   return plain ? text : base::quote(text);
 }
@@ -157,7 +159,8 @@ std::vector<std::string> completed(std::vector<std::string> words, const TypedLi
     added.insert(added.end(), typed.targets.begin(), typed.targets.end());
   for (std::size_t i = 0; i + 1 < words.size(); ++i)
     if (words[i] == "-f" && words[i + 1] == "FILE" && !typed.file.empty()) words[i + 1] = typed.file;
-  if (takes_file && !typed.file.empty() && !has_option(line, "-f")) added.insert(added.end(), {"-f", typed.file});
+  if (takes_file && !typed.file.empty() && !has_option(line, "-f"))
+    added.insert(added.end(), {"-f", typed.file});
   for (const auto& option : typed.options)
     if (option_of(*line.command, option.front()) != nullptr && !has_option(line, option.front()))
       added.insert(added.end(), option.begin(), option.end());

@@ -7,6 +7,7 @@
 #include "commands/cli/complain.hpp"
 #include "commands/cli/help.hpp"
 #include "commands/cli/hints.hpp"
+#include "commands/cli/model.hpp"
 #include "commands/cli/parser.hpp"
 #include "commands/cli/terminal.hpp"
 
@@ -118,6 +119,12 @@ std::vector<const char*> without_help(int argc, const char* const* argv) {
   return words;
 }
 
+/// What to type after a mistake for which there is no closer advice.
+std::string usual_hint(base::Fault fault, const CLI::App& root) {
+  if (fault == base::Fault::usage) return name_of(model_of(recognized(root))) + " --help shows the usage";
+  return fault == base::Fault::spec ? "gpuadm config explain lists all keys" : std::string();
+}
+
 int parse_and_call(int count, const char* const* given) {
   const std::vector<const char*> all_words = without_help(count, given);
   Settings settings;
@@ -157,6 +164,7 @@ int parse_and_call(int count, const char* const* given) {
   const auto outcome = chosen(io);
   if (outcome) return exit_code(*outcome);
   base::Error error = outcome.error();
+  if (error.hint.empty()) error.hint = usual_hint(error.fault, root);
   if (error.fault == base::Fault::usage)
     if (const std::string value = detached_value(error, root, words); !value.empty()) error.hint = value;
   return refuse(error, io);

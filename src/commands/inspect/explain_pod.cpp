@@ -102,8 +102,7 @@ std::optional<PodReason> reason_of(const spec::Cluster& cluster, const kube::Pod
   if (!explanation || explanation->is_well()) return std::nullopt;
   constexpr std::size_t longest = 1000, most_lines = 8;
   return PodReason{base::printable(explanation->headline(), longest),
-                   base::printable(explanation->first()->fix, longest),
-                   last_lines(*explanation, most_lines)};
+                   base::printable(explanation->first()->fix, longest), last_lines(*explanation, most_lines)};
 }
 
 std::string last_lines(const kube::PodExplanation& explanation, std::size_t most) {

@@ -26,8 +26,8 @@ namespace commands {
 
 /// Why a pod of a workload does not run: the first broken link of `gpuadm explain pod`.
 struct PodReason {
-  std::string what;  ///< one sentence
-  std::string fix;   ///< may be empty
+  std::string what;      ///< one sentence
+  std::string fix;       ///< may be empty
   std::string log = {};  ///< the last lines of a container that failed, indented; empty: none
 };
 /// `name`: of the pod or of the workload. Nothing if it runs or has completed, if it could not be read, or

@@ -64,7 +64,8 @@ base::Result<> require_network_images(const spec::Cluster& cluster, const playbo
   for (const std::string_view key : base::words(plugin.images)) {
     const auto image = catalog.find(std::string(key), kubernetes);
     const auto carries = [&](const bundle::BundleFile& file) {
-      return file.kind == bundle::BundleKind::image && (file.name == *image || file.name.starts_with(*image + "@"));
+      return file.kind == bundle::BundleKind::image &&
+             (file.name == *image || file.name.starts_with(*image + "@"));
     };
     if (image && std::ranges::none_of(bundle->files, carries)) missing.push_back(*image);
   }
