@@ -1,5 +1,6 @@
 #include "commands/cli/hints.hpp"
 
+#include "gpuadm/base/files.hpp"
 #include "gpuadm/base/shell.hpp"
 #include "gpuadm/base/text.hpp"
 
@@ -168,6 +169,14 @@ std::vector<std::string> completed(std::vector<std::string> words, const TypedLi
   return words;
 }
 
+/// `train run` takes manifests of jobs with -f, too.
+bool is_cluster_file(const Parsed& line, const std::string& file) {
+  if (line.command->path != std::vector<std::string>{"gpuadm", "train", "run"}) return true;
+  constexpr std::size_t largest = 1U << 20;
+  const auto text = base::read_file(file, largest);
+  return !text || text->contains("GpuCluster");
+}
+
 }  // namespace
 
 TypedLine typed_line(std::span<const std::string> words) {
@@ -179,7 +188,7 @@ TypedLine typed_line(std::span<const std::string> words) {
     const auto is = [&](std::string_view name) {
       return std::ranges::find(option->names, std::string(name)) != option->names.end();
     };
-    if (is("-f")) typed.file = value;
+    if (is("-f") && is_cluster_file(line, value)) typed.file = value;
     // The control plane of a cluster that hosts are added to, or removed from.
     if (is("--to") && option->value == "HOST") typed.targets = {value};
     for (const std::string_view name : repeated)
