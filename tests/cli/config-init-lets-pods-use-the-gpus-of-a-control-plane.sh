@@ -12,7 +12,7 @@ two gpu-machine
 exits 0 gpuadm config init --from two -o cluster.yaml
 grep -q '^  schedulable: yes  *# .* has GPUs; no: pods cannot use them$' cluster.yaml || fail "the GPUs of the control plane are not mentioned"
 exits 0 gpuadm config show cluster.yaml
-says 'schedulable: yes'
+says 'schedulable: "yes"'
 two machine
 exits 0 gpuadm config init --from two -o cluster.yaml
 ! grep -q schedulable cluster.yaml || fail "a control plane without GPUs is schedulable"

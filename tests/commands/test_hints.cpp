@@ -104,6 +104,7 @@ TEST_CASE("a suggested command selects what was typed") {
   CHECK(completed("run the same command again; `gpuadm facts` shows the facts", file) ==
         "run the same command again; `gpuadm facts -f 'my lab.yaml'` shows the facts");
   CHECK(completed("gpuadm exec gpu1 -- df /", file) == "gpuadm exec gpu1 -f 'my lab.yaml' -- df /");
+  CHECK(completed("gpuadm doctor --help shows the usage", file) == "gpuadm doctor --help shows the usage");
   CHECK(completed("gpuadm has not been tested on this release", file) ==
         "gpuadm has not been tested on this release");
   CHECK(completed("gpuadm storage list", {"gpuadm", "notebook", "create", "anna", "root@cp", "-n", "team"}) ==

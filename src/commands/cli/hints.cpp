@@ -142,7 +142,8 @@ std::vector<std::string> completed(std::vector<std::string> words, const TypedLi
   // What a cluster file describes is created by apply.
   if (words.size() == 2 && words[1] == "init" && !typed.file.empty()) words[1] = "apply";
   Parsed line = parse(words);
-  if (line.command == &model() || !line.command->subcommands.empty()) return words;
+  if (line.command == &model() || !line.command->subcommands.empty() || has_option(line, "--help"))
+    return words;
   if (typed.file.empty() && !has_option(line, "-f"))
     for (auto place = line.hosts.rbegin(); place != line.hosts.rend(); ++place) {
       const auto target = std::ranges::find_if(
