@@ -11,7 +11,7 @@ struct Literal {
   std::string file, text;
 };
 
-/// The string literals of src/, of lines that are no comments.
+/// The string literals of src/, outside comments.
 inline std::vector<Literal> literals_of_sources() {
   namespace fs = std::filesystem;
   std::vector<Literal> all;

@@ -38,7 +38,7 @@ class StatusBuilder {
     hosts();
     add_planes(survey_, status_);
     network();
-    gpus();
+    add_gpus(survey_, findings_, status_);
     unread_objects();
     return std::move(status_);
   }
@@ -235,47 +235,6 @@ class StatusBuilder {
     status_.network = files.contains("10-gpuadm.conflist") && files.size() == 1
                           ? "bridge on each node (10-gpuadm.conflist)"
                           : base::join(names, ", ");
-  }
-
-  void gpus() {
-    GpuTable table = gpu_table(survey_.cluster, survey_.census, survey_.view, findings_);
-    status_.gpus = std::move(table.rows);
-    for (GpuCounts& counts : table.counts) {
-      GpuUse use{std::move(counts), std::nullopt, {}};
-      const facts::Facts* facts = facts_of(use.counts.host);
-      const facts::Node* node = survey_.view && facts ? node_of(*survey_.view, *facts) : nullptr;
-      if (node && survey_.view->pods) use.used = 0;
-      if (use.used)
-        for (const facts::Pod* pod : gpu_pods(*survey_.view, node->name)) {
-          if (!allocates_by_claims(*survey_.view, *node))
-            for (const auto& [resource, number] : pod->gpus) *use.used += number;
-          use.pods.push_back(pod->full());
-        }
-      if (use.used)
-        for (const facts::GpuDevice& device : gpu_devices(*survey_.view, node->name))
-          *use.used += !device.claim.empty();
-      judge(use);
-      status_.gpu_hosts.push_back(std::move(use));
-    }
-  }
-
-  void judge(const GpuUse& use) {
-    const GpuCounts& counts = use.counts;
-    const auto row = std::ranges::find_if(
-        status_.gpus, [&](const GpuRow& one) { return one.host == counts.host && one.allocatable == false; });
-    const std::string why = row == status_.gpus.end() ? "" : ": " + row->why;
-    const std::string remedy = fmt::format("gpuadm doctor {} --stage node", counts.host);
-    if (counts.driver < counts.pci)
-      problem(
-          counts.host,
-          fmt::format("{} GPUs are on the PCI bus, but the driver has {}{}", counts.pci, counts.driver, why),
-          remedy);
-    else if (survey_.cluster.gpu.allocator != spec::Allocator::none && counts.allocatable &&
-             *counts.allocatable < static_cast<long long>(counts.driver))
-      problem(counts.host,
-              fmt::format("the driver has {} GPUs, but pods can use {}{}", counts.driver, *counts.allocatable,
-                          why),
-              remedy);
   }
 
   const ClusterSurvey& survey_;

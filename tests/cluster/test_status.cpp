@@ -253,7 +253,7 @@ TEST_CASE("columns are as wide as their cells, and shrink where they may") {
   CHECK(report::columns({{"ééééééééééééééééé", "b"}}, 15, {0}) == "éééééééééééé  b\n  ééééé\n");
 }
 
-TEST_CASE("pods that could not be read are no zero GPUs in use, and the state is unknown") {
+TEST_CASE("without the pods, the number of GPUs in use is unknown, and the state is unknown") {
   StatusWorld world;
   facts::Facts& gpu = facts_in(world, "gpu");
   gpu.nvidia.pci_gpus.resize(1);

@@ -15,7 +15,7 @@ facts::Facts host_with(unsigned long long free_gib, bool gpu) {
 
 }  // namespace
 
-TEST_CASE("the first storage is on the host with the most room, with a GPU if the notebook has one") {
+TEST_CASE("the first storage is on the host with the most free space, with a GPU if the notebook has one") {
   facts::Census census;
   census.emplace("cpu", host_with(500, false));
   census.emplace("gpu1", host_with(100, true));
@@ -30,7 +30,8 @@ TEST_CASE("the first storage is on the host with the most room, with a GPU if th
   CHECK(without->host == "cpu");
 }
 
-TEST_CASE("a volume that fits on no host is refused with what each has, and unknown space is no room") {
+TEST_CASE(
+    "a volume that fits on no host is refused with what each has, and unknown free space does not count") {
   facts::Census census;
   census.emplace("gpu1", host_with(100, true));
   census.emplace("gpu2", facts::Facts());

@@ -65,7 +65,7 @@ TEST_CASE("workloads of one name and another kind are different rows") {
   CHECK(rows[1].gpus == "2");
 }
 
-TEST_CASE("a pod that is being deleted does not count beside its successor, and counts alone") {
+TEST_CASE("a pod that is being deleted does not count next to its successor, and counts alone") {
   std::string leaving = pod("train", "anna", "gpu1", 2);
   leaving.replace(leaving.find("\"name\""), 0, "\"deletionTimestamp\":\"2026-08-22T10:00:00Z\",");
   const auto both =

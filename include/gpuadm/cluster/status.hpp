@@ -74,4 +74,7 @@ struct ClusterSurvey {
 /// The part about control planes and etcd: appends rows and problems.
 void add_planes(const ClusterSurvey& survey, Status& status);
 
+/// The part about GPUs. `findings` as for gpu_table.
+void add_gpus(const ClusterSurvey& survey, const std::vector<report::Finding>& findings, Status& status);
+
 }  // namespace cluster

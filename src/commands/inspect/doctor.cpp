@@ -1,7 +1,5 @@
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/text.hpp"
-#include "gpuadm/facts/control_plane.hpp"
-#include "gpuadm/report/wrap.hpp"
 #include "gpuadm/session/census.hpp"
 #include "gpuadm/session/cluster.hpp"
 #include "gpuadm/session/connections.hpp"
@@ -12,12 +10,11 @@
 #include "gpuadm/session/watch.hpp"
 #include "gpuadm/spec/cluster.hpp"
 
-#include "commands/cli/hints.hpp"
 #include "commands/inspect/baseline.hpp"
 #include "commands/inspect/demo.hpp"
 #include "commands/inspect/doctor_options.hpp"
+#include "commands/inspect/doctor_text.hpp"
 #include "commands/inspect/fix.hpp"
-#include "commands/inspect/judge_status.hpp"
 #include "commands/inspect/watch_and_report.hpp"
 #include "commands/install/identity.hpp"
 #include "commands/shared_options.hpp"
@@ -167,84 +164,6 @@ Result<spec::Decisions> decide(const DoctorOptions& options, const session::Clus
   return decisions;
 }
 
-/// Adds to the remedies what was typed: machines read them as JSON, too.
-void complete_remedies(std::vector<report::Finding>& findings, const report::Style& style) {
-  if (!style.complete) return;
-  std::map<std::string, base::SharedText> known;
-  for (report::Finding& finding : findings) {
-    if (!report::is_open(finding) || finding.remedy.find("gpuadm ") == std::string::npos) continue;
-    const auto [place, fresh] = known.try_emplace(finding.remedy);
-    if (fresh) place->second = style.complete(finding.remedy.text());
-    finding.remedy = place->second;
-  }
-}
-
-/// The command that fixes a finding: `doctor --fix` if it fixes this one, the command whose step is the
-/// remedy, or a remedy that is a command. Empty: only its article helps.
-std::string command_for(const report::Finding& finding, const DoctorOptions& options) {
-  const std::string& remedy = finding.remedy;
-  if (finding.fixable) return "gpuadm doctor --fix";
-  const bool is_step = remedy.find(' ') == std::string::npos && remedy.find('.') != std::string::npos;
-  if (is_step) return options.hosts.file.empty() ? "gpuadm init" : "gpuadm apply";
-  const auto commands = suggestions_in(remedy);
-  if (commands.empty() || commands.front().begin > 0) return {};
-  return remedy.substr(0, commands.front().end);
-}
-
-/// The command to suggest: one that fixes or explains the first broken link; otherwise the next command for
-/// such hosts. Empty: none, for a recording without a fault.
-std::string next_command(const std::vector<report::Finding>& findings, const facts::Census& census,
-                         const DoctorOptions& options) {
-  const bool recorded = !options.from.empty() || options.demo;
-  if (const auto first = report::first_broken(findings)) {
-    const std::string command = recorded ? "" : command_for(*first->first, options);
-    return command.empty() ? "gpuadm explain " + first->first->id : command;
-  }
-  if (recorded || findings.empty()) return {};
-  const bool fresh = std::ranges::all_of(census, [](const auto& host) {
-    return host.second && session::state_of(*host.second) == session::HostState::fresh;
-  });
-  if (!fresh) return "gpuadm verify";
-  return options.hosts.file.empty() ? "gpuadm init" : "gpuadm apply";
-}
-
-/// "Cluster lab: 2 problems found": the verdict that status shows. Empty: no cluster was read, or only a part
-/// of the checks was evaluated.
-std::string cluster_verdict(const std::vector<report::Finding>& findings,
-                            const session::ClusterSurvey& recording, const DoctorOptions& options) {
-  if (!recording.view || !options.only.empty() || !options.skip.empty() || !options.baseline.empty())
-    return {};
-  const auto view = facts::parse_cluster(*recording.view);
-  if (!view) return {};
-  const auto& census = recording.survey.census;
-  std::string asked;
-  for (const spec::Host& host : recording.cluster.hosts)
-    if (asked.empty() && facts::is_control_plane(census, host.name)) asked = host.name;
-  const cluster::Verdict verdict =
-      judge_cluster({recording.cluster, census, *view, asked}, findings).status.verdict;
-  std::string text = to_text(verdict, recording.cluster.name);
-  if (!report::first_broken(findings) && !verdict.problems.empty())
-    text += fmt::format("; first: {}: {}", verdict.problems.front().where, verdict.problems.front().what);
-  else if (verdict.health() == cluster::Health::unknown)
-    text += fmt::format("; first: {}: {}", verdict.unread.front().where, verdict.unread.front().what);
-  return base::printable(text);
-}
-
-/// A report for people: on a terminal it fits the screen.
-std::string text_of(const std::vector<report::Finding>& findings, const std::string& verdict,
-                    const std::string& checked, const std::string& next, const report::Style& style) {
-  std::string text = verdict.empty() || report::first_broken(findings)
-                         ? report::headline(findings, style) + "\n"
-                         : std::string();
-  if (!verdict.empty()) text += report::wrapped(verdict, 0, style.width) + "\n";
-  if (!checked.empty()) text += report::wrapped(checked, 0, style.width) + "\n";
-  text += "\n" + (report::is_brief(style) ? report::short_details(findings, style)
-                                          : report::details(findings, style));
-  if (style.view == report::View::live && !next.empty())
-    text += fmt::format("next: {}\n", style.complete ? style.complete(next) : next);
-  return text;
-}
-
 void show(const std::vector<report::Finding>& findings, const session::ClusterSurvey& recording,
           const std::map<std::string, std::string>& stages, const DoctorOptions& options, const Io& io) {
   switch (options.format) {
@@ -257,9 +176,7 @@ void show(const std::vector<report::Finding>& findings, const session::ClusterSu
     case Format::prometheus:
       return io.out(report::to_prometheus(findings, base::now()));
     default:
-      return io.out(text_of(findings, cluster_verdict(findings, recording, options),
-                            session::describe_stages(recording.survey.census, options.stage),
-                            next_command(findings, recording.survey.census, options), io.out_style));
+      return io.out(text_of(findings, recording, options, io.out_style));
   }
 }
 
