@@ -5,7 +5,6 @@
 namespace {
 
 using cluster::Health;
-using cluster::Verdict;
 using report::Finding;
 using report::Severity;
 
@@ -30,16 +29,16 @@ cluster::GpuChain chain(report::Verdict last) {
 }  // namespace
 
 TEST_CASE("a cluster is healthy if everything was read and nothing is wrong") {
-  const Verdict verdict = cluster::verdict_of({}, {}, {});
+  const cluster::Verdict verdict = cluster::verdict_of({}, {}, {});
   CHECK(verdict.health() == Health::well);
   CHECK(to_text(verdict) == "Cluster is healthy");
   CHECK(to_text(verdict, "lab") == "Cluster lab is healthy");
 }
 
 TEST_CASE("what was not read is unknown, never zero problems") {
-  Verdict seen;
+  cluster::Verdict seen;
   seen.unread.push_back({"the cluster", "pods could not be read", {}});
-  const Verdict verdict = cluster::verdict_of(seen, {}, {});
+  const cluster::Verdict verdict = cluster::verdict_of(seen, {}, {});
   CHECK(verdict.health() == Health::unknown);
   CHECK(to_text(verdict) == "the state is unknown; 1 reading is missing");
   CHECK(to_tree(verdict).find("health")->text() == "unknown");
@@ -47,14 +46,14 @@ TEST_CASE("what was not read is unknown, never zero problems") {
 
 TEST_CASE("a broken link is a problem, and an unknown one is unread") {
   const std::vector broken = {chain(report::Verdict::fail)}, unknown = {chain(report::Verdict::unknown)};
-  const Verdict ill = cluster::verdict_of({}, {}, broken);
+  const cluster::Verdict ill = cluster::verdict_of({}, {}, broken);
   CHECK(ill.health() == Health::ill);
   REQUIRE(ill.problems.size() == 1);
   CHECK(ill.problems.front().where == "gpu1");
   CHECK(ill.problems.front().what.find("nvml") != std::string::npos);
   CHECK(cluster::verdict_of({}, {}, unknown).health() == Health::unknown);
   // The host's own problem explains it.
-  Verdict seen;
+  cluster::Verdict seen;
   seen.problems.push_back({"gpu1", "no route to host", {}});
   CHECK(cluster::verdict_of(seen, {}, broken).problems.size() == 1);
 }
@@ -66,7 +65,7 @@ TEST_CASE("blockers are problems, each once, without those that follow; unknown 
                           finding("sec.advisories", Severity::note, report::Verdict::unknown, "gpu1"),
                           finding("host.disk", Severity::blocker, report::Verdict::pass, "gpu1")};
   findings[1].caused_by = "gpu.driver.loaded";
-  const Verdict verdict = cluster::verdict_of({}, findings, {});
+  const cluster::Verdict verdict = cluster::verdict_of({}, findings, {});
   REQUIRE(verdict.problems.size() == 1);
   CHECK(verdict.problems.front().remedy == "gpuadm explain gpu.driver.loaded");
   CHECK(to_text(verdict) == "1 problem found; 1 check is unknown");

@@ -25,7 +25,11 @@ constexpr std::array prose = std::to_array<std::string_view>(
 /// Options that select hosts or objects, and that a suggested command repeats if it has them.
 constexpr std::array repeated =
     std::to_array<std::string_view>({"--user", "--port", "-i", "--ssh-client", "--host-key-checking",
-                                     "--sudo-password-file", "-n", "--assets"});
+                                     "--sudo-password-file", "--namespace", "--assets"});
+
+/// Options with which a command reads no host.
+constexpr std::array without_hosts =
+    std::to_array<std::string_view>({"--help", "--demo", "--from", "--list", "--list-phases", "--offline"});
 
 const CommandHelp& model() {
   static const CommandHelp whole = whole_model();
@@ -59,7 +63,9 @@ struct Parsed {
   std::vector<std::size_t> hosts;  ///< words that name hosts
   std::vector<std::pair<const Argument*, std::string>> options;
   const Argument* host_argument = nullptr;
-  std::size_t dashes = 0;  ///< the place of "--", or the number of words
+  std::size_t dashes = 0;     ///< the place of "--", or the number of words
+  bool host_is_next = false;  ///< a further word would name a host
+  bool complete = true;       ///< every required argument without a name is given
 };
 
 Parsed parse(std::span<const std::string> words) {
@@ -81,7 +87,7 @@ Parsed parse(std::span<const std::string> words) {
   }
   std::vector<const Argument*> places;
   for (const Argument& argument : line.command->arguments) {
-    if (argument.placed && argument.names.empty()) places.push_back(&argument);
+    if (argument.placed) places.push_back(&argument);
     if (argument.placed && names_hosts(argument)) line.host_argument = &argument;
   }
   std::size_t place = 0;
@@ -94,6 +100,8 @@ Parsed parse(std::span<const std::string> words) {
     }
     if (!word.starts_with('-') || word == "-") {
       if (place < places.size() && names_hosts(*places[place])) line.hosts.push_back(at);
+      if (place < places.size() && !places[place]->names.empty())
+        line.options.emplace_back(places[place], word);
       if (place < places.size() && !places[place]->repeats) ++place;
       continue;
     }
@@ -107,12 +115,16 @@ Parsed parse(std::span<const std::string> words) {
     else
       line.options.emplace_back(option, "");
   }
+  line.host_is_next = place < places.size() && places[place] == line.host_argument;
+  for (; place < places.size(); ++place)
+    if (places[place]->required && (!places[place]->repeats || line.hosts.empty())) line.complete = false;
   return line;
 }
 
 bool has_option(const Parsed& line, std::string_view name) {
   const Argument* wanted = option_of(*line.command, name);
-  return std::ranges::any_of(line.options, [&](const auto& one) { return one.first == wanted; });
+  return wanted != nullptr &&
+         std::ranges::any_of(line.options, [&](const auto& one) { return one.first == wanted; });
 }
 
 /// "192.0.2.10" of "root@192.0.2.10:2222"
@@ -142,7 +154,9 @@ std::vector<std::string> completed(std::vector<std::string> words, const TypedLi
   // What a cluster file describes is created by apply.
   if (words.size() == 2 && words[1] == "init" && !typed.file.empty()) words[1] = "apply";
   Parsed line = parse(words);
-  if (line.command == &model() || !line.command->subcommands.empty() || has_option(line, "--help"))
+  const bool elsewhere =
+      std::ranges::any_of(without_hosts, [&](std::string_view name) { return has_option(line, name); });
+  if (line.command == &model() || !line.command->subcommands.empty() || !line.complete || elsewhere)
     return words;
   if (typed.file.empty() && !has_option(line, "-f"))
     for (auto place = line.hosts.rbegin(); place != line.hosts.rend(); ++place) {
@@ -155,8 +169,8 @@ std::vector<std::string> completed(std::vector<std::string> words, const TypedLi
     }
   std::vector<std::string> added;
   const bool takes_file = option_of(*line.command, "-f") != nullptr;
-  const bool selects = line.hosts.empty() && line.host_argument != nullptr && line.host_argument->repeats &&
-                       !has_option(line, "-f");
+  const bool selects = line.hosts.empty() && line.host_is_next && line.host_argument != nullptr &&
+                       line.host_argument->repeats && !has_option(line, "-f");
   if (selects && (takes_file || typed.file.empty()))
     added.insert(added.end(), typed.targets.begin(), typed.targets.end());
   for (std::size_t i = 0; i + 1 < words.size(); ++i)
@@ -208,6 +222,7 @@ std::vector<Suggestion> suggestions_in(std::string_view sentence) {
     Suggestion found{at, at + program.size() - 1, {"gpuadm"}};
     std::size_t i = at + program.size();
     bool command = false;
+    const CommandHelp* group = &model();  // while the words name a command
     while (i < sentence.size() && sentence[i] != '`' && sentence[i] != '\n' && sentence[i] != '|') {
       if (sentence[i] == ' ') {
         ++i;
@@ -230,10 +245,14 @@ std::vector<Suggestion> suggestions_in(std::string_view sentence) {
              !(word.back() == ')' && word.find('(') != std::string::npos))
         word.pop_back();
       const bool stops = word.size() < size;
-      if (!command) {
-        if (below(model(), word) == nullptr) break;
-        command = true;
-      }
+      // The end of a sentence; ids of checks may end in a dot, too: "--only gpu."
+      const bool ends =
+          word.ends_with('.') && group != nullptr && below(*group, word.substr(0, word.size() - 1));
+      if (ends) word.pop_back();
+      const CommandHelp* inner = group != nullptr ? below(*group, word) : nullptr;
+      if (!command && inner == nullptr) break;
+      command = true;
+      group = inner;
       if (!ticked && found.words.size() > 1 &&
           std::ranges::find(prose, std::string_view(word)) != prose.end())
         break;
@@ -241,7 +260,7 @@ std::vector<Suggestion> suggestions_in(std::string_view sentence) {
       found.words.push_back(word);
       found.end = end - (stops ? size - word.size() : 0);
       i = end;
-      if (stops) break;
+      if (stops || ends) break;
     }
     if (command) all.push_back(std::move(found));
   }

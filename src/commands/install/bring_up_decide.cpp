@@ -45,7 +45,7 @@ Result<> same_version(const spec::Cluster& cluster, const facts::Census& census,
         fmt::format("{} runs Kubernetes {}, and the bundle {} contains {}", host.name, runs->text(),
                     bundle->directory.string(), carried->text()),
         *runs < *carried
-            ? "`gpuadm upgrade --bundle` upgrades a cluster"
+            ? "`gpuadm upgrade --bundle DIR` upgrades a cluster"
             : fmt::format("a node cannot be downgraded: use a bundle of Kubernetes {}", runs->text()));
   }
   return {};

@@ -70,11 +70,12 @@ base::Result<> require_network_images(const spec::Cluster& cluster, const playbo
     if (image && std::ranges::none_of(bundle->files, carries)) missing.push_back(*image);
   }
   if (missing.empty()) return {};
-  return base::fail(base::Fault::blocked,
-                    fmt::format("the bundle {} lacks images of the network plugin {}: {}",
-                                bundle->directory.string(), plugin.name, base::join(missing, ", ")),
-                    "create the bundle with this cluster file (gpuadm bundle create --for FILE), or set "
-                    "network.plugin: bridge, which needs no image, or: --skip-phases network/cluster");
+  return base::fail(
+      base::Fault::blocked,
+      fmt::format("the bundle {} lacks images of the network plugin {}: {}", bundle->directory.string(),
+                  plugin.name, base::join(missing, ", ")),
+      "create the bundle with this cluster file (gpuadm bundle create --for FILE -o DIR), or set "
+      "network.plugin: bridge, which needs no image, or: --skip-phases network/cluster");
 }
 
 void decide_supplies(const spec::Cluster& cluster, const facts::Census& census, const bundle::Bundle* bundle,
