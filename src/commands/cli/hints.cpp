@@ -245,9 +245,10 @@ std::vector<Suggestion> suggestions_in(std::string_view sentence) {
              !(word.back() == ')' && word.find('(') != std::string::npos))
         word.pop_back();
       const bool stops = word.size() < size;
-      // The end of a sentence; ids of checks may end in a dot, too: "--only gpu."
+      // The end of a sentence; but ids of checks may end in a dot: "--only gpu."
+      const std::string& before = found.words.back();
       const bool ends =
-          word.ends_with('.') && group != nullptr && below(*group, word.substr(0, word.size() - 1));
+          word.ends_with('.') && before != "--only" && before != "--skip" && !word.ends_with("..");
       if (ends) word.pop_back();
       const CommandHelp* inner = group != nullptr ? below(*group, word) : nullptr;
       if (!command && inner == nullptr) break;
