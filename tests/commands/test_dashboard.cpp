@@ -104,8 +104,8 @@ TEST_CASE(
   commands::PageData data(*readings, judges, 2);
   session::GpuSamples samples;
   samples.hosts["gpu1"].sample.emplace();
-  samples.hosts["gpu2"].sample.emplace();
-  samples.hosts["gpu2"].sample->failure = "nvidia-smi exits with status 9";
+  samples.hosts["gpu2"].problem = "nvidia-smi exits with status 9";
+  samples.hosts["gpu2"].silent_seconds = 12;
   REQUIRE(data.show(samples, session::SampleMoment::complete));
   const auto live = base::json::read(data.live(), "live");
   REQUIRE(live);
