@@ -88,7 +88,7 @@ TEST_CASE("redact: a secret of many lines is left out") {
         "-----BEGIN CERTIFICATE-----\nMIIE\n-----END CERTIFICATE-----\n");
 }
 
-TEST_CASE("a tag of sudoers is no password") {
+TEST_CASE("a tag of sudoers is not a password") {
   const std::string rule = "allow it with `visudo`: ubuntu ALL=(ALL) NOPASSWD: ALL";
   CHECK(base::text_without_secrets(rule) == rule);
   CHECK(base::text_without_secrets("PASSWD: hunter2") == "PASSWD: ***");

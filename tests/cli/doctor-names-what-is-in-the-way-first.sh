@@ -10,7 +10,7 @@ head -n 1 out | grep -q '^First broken link: systemd is not process 1' || fail "
 exits 3 gpuadm doctor --from other -o json
 jq -e '.first.id == "host.init.systemd"' out >/dev/null || fail "another first broken link"
 
-# No GPU: what was looked at, a blocker if a driver is to be installed, and nothing if the cluster is to have none.
+# No GPU: where it was searched, a blocker if a driver is to be installed, and nothing if the cluster is to have none.
 cp -r "$top/data/recordings/machine" bare
 sed -i '/^gpu:/d' bare/cluster.yaml
 exits 0 gpuadm doctor --from bare

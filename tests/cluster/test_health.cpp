@@ -353,7 +353,7 @@ TEST_CASE("the timeline has a bar for each condition and GPU, and gaps where not
   CHECK(report::to_html(cluster::health_timeline({}, {})).contains("Health of 0 hosts"));
 }
 
-TEST_CASE("nodes that do not check themselves or cannot be reached are no healthy nodes") {
+TEST_CASE("nodes that do not check themselves or cannot be reached do not count as healthy") {
   std::vector<cluster::HealthRow> rows(2);
   rows[0].on.node = "gpu1";
   rows[0].on.reached = true;

@@ -56,7 +56,7 @@ bool names_hosts(const Argument& argument) {
   return argument.value == "TARGET" || argument.value == "HOST";
 }
 
-/// A command line, taken apart. Places are indexes into its words.
+/// The parts of a command line. Places are indexes into its words.
 struct Parsed {
   const CommandHelp* command = nullptr;
   std::size_t after_path = 1;

@@ -78,11 +78,11 @@ Result<FirstStorage> place_first_storage(const facts::Census& census, bool needs
     best.free = *free;
   }
   if (!best.host.empty()) return best;
-  return base::fail(
-      Fault::blocked,
-      fmt::format("--size: no host has room for a local storage with {} in {}{}", base::human_bytes(bytes),
-                  best.path, seen.empty() ? "" : " (" + base::join(seen, ", ") + ")"),
-      "gpuadm storage add NAME nfs --server HOST --export PATH");
+  return base::fail(Fault::blocked,
+                    fmt::format("--size: no host has {} of free space in {} for a local storage{}",
+                                base::human_bytes(bytes), best.path,
+                                seen.empty() ? "" : " (" + base::join(seen, ", ") + ")"),
+                    "gpuadm storage add NAME nfs --server HOST --export PATH");
 }
 
 Result<std::string> make_first_storage(const workload::NotebookRequest& request,

@@ -16,7 +16,7 @@ struct FirstStorage {
 };
 
 /// The host with the most free space, of those with GPUs if the volume is for a pod with GPUs. Fault::blocked
-/// if none has room for `bytes`.
+/// if none has `bytes` free.
 [[nodiscard]] Result<FirstStorage> place_first_storage(const facts::Census& census, bool needs_gpu,
                                                        unsigned long long bytes);
 
