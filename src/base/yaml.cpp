@@ -190,7 +190,7 @@ std::optional<std::pair<Mark, char>> unclosed_bracket(std::string_view text) {
   std::vector<std::pair<Mark, char>> open;
   Mark at{1, 1};
   char quote = '\0', before = '\n',
-       last = '\n';  // last: the last character that is no blank, or a line's end
+       last = '\n';  // last: the last character that is not blank, or a line's end
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
     if (quote != '\0') {

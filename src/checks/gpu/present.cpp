@@ -22,18 +22,18 @@ bool has_gpu(const facts::Facts& host) {
   return !host.nvidia.pci_gpus.empty() || !host.nvidia.gpus.empty();
 }
 
-/// GPUs that are no PCI devices have their own checks: gpu.driver.wsl and gpu.driver.tegra.
+/// GPUs without a PCI device have their own checks: gpu.driver.wsl and gpu.driver.tegra.
 bool is_other_platform(const facts::Facts& host) {
   return host.software.paths.contains("/dev/dxg") || host.software.paths.contains("/etc/nv_tegra_release");
 }
 
-/// Where a GPU was looked for.
+/// Where a GPU was searched.
 std::string searched(const facts::Facts& host) {
   const std::string& machine = host.os.virtualization.value_or("unknown");
   return fmt::format(
       "PCI bus: no device of vendor 10de (NVIDIA); passed through: {}; WSL: no /dev/dxg; Jetson: no "
       "/etc/nv_tegra_release",
-      machine == "none"      ? "no, the host is no virtual machine"
+      machine == "none"      ? "the host is not a virtual machine"
       : machine == "unknown" ? "unknown"
                              : fmt::format("none to this virtual machine ({})", machine));
 }

@@ -66,7 +66,7 @@ std::string hint(const std::string& word, const std::vector<std::string>& known,
   return near ? fmt::format("did you mean {}?", *near) : help + " lists the options";
 }
 
-/// A word that is none of a closed list: "--stage: nod not in {preflight,node}".
+/// A word that is not in a closed list: "--stage: nod not in {preflight,node}".
 struct WrongChoice {
   std::string option, word;
   std::vector<std::string> choices;

@@ -14,7 +14,7 @@ namespace commands {
 
 namespace {
 
-/// Words after which a sentence goes on, instead of a command.
+/// Words after which a sentence continues, instead of a command.
 constexpr std::array prose = std::to_array<std::string_view>(
     {"again",   "and",   "as",     "checks", "configures", "creates",  "deletes", "describes", "does",
      "first",   "for",   "from",   "if",     "it",         "label",    "lists",   "mounts",    "now",
