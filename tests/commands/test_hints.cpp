@@ -5,6 +5,7 @@
 #include "literals.hpp"
 
 #include <algorithm>
+#include <map>
 #include <regex>
 
 /// Every command that gpuadm suggests is one that its own command line takes, and acts on the hosts that were
@@ -25,7 +26,7 @@ const std::vector<Words>& typed_lines() {
 }
 
 /// Why the real parser refuses a command; empty: it takes it.
-std::string refusal(const Words& words) {
+std::string refusal_of(const Words& words) {
   std::vector<const char*> raw;
   for (const std::string& word : words) raw.push_back(word.c_str());
   commands::Settings settings;
@@ -42,6 +43,14 @@ std::string refusal(const Words& words) {
            (root.remaining(true).empty() ? "" : ": " + root.remaining(true).front());
   }
   return {};
+}
+
+/// The same; declaring all options takes time, and most commands are suggested often.
+const std::string& refusal(const Words& words) {
+  static std::map<Words, std::string> known;
+  const auto [place, fresh] = known.try_emplace(words);
+  if (fresh) place->second = refusal_of(words);
+  return place->second;
 }
 
 std::string shown(const Words& words) {
