@@ -198,7 +198,7 @@ class Judge {
           .severity = severity;
     if (!unread.empty() && u_.to.minor > server_.minor)
       refuse("upgrade.etcd", "", wants + ", and not all of their versions could be read", some(unread),
-             "gpuadm status --wide shows the members; repair those that do not respond")
+             "gpuadm status -o wide shows the members; repair those that do not respond")
           .severity = severity;
   }
 

@@ -38,13 +38,32 @@ class StatusBuilder {
     hosts();
     add_planes(survey_, status_);
     network();
-    gpus();
+    add_gpus(survey_, findings_, status_);
+    unread_objects();
     return std::move(status_);
   }
 
  private:
   void problem(std::string where, std::string what, std::string remedy = {}) {
-    status_.problems.push_back({std::move(where), std::move(what), std::move(remedy)});
+    status_.verdict.problems.push_back({std::move(where), std::move(what), std::move(remedy)});
+  }
+
+  void unread(std::string where, std::string what) {
+    status_.verdict.unread.push_back({std::move(where), std::move(what), {}});
+  }
+
+  /// What the API server did not give. An API server that lists no nodes is a problem of its own.
+  void unread_objects() {
+    if (!survey_.view || !survey_.view->nodes) return;
+    const auto& view = *survey_.view;
+    const auto check = [&](bool read, const std::string& section) {
+      const auto why = view.unread.find(section);
+      if (read && why == view.unread.end()) return;
+      unread("the cluster", fmt::format("{} could not be read from the API server{}", section,
+                                        why == view.unread.end() ? "" : ": " + why->second));
+    };
+    check(view.pods.has_value(), "pods");
+    check(view.daemon_sets.has_value(), "daemonsets");
   }
 
   [[nodiscard]] const facts::Facts* facts_of(const std::string& host) const {
@@ -65,6 +84,7 @@ class StatusBuilder {
       });
       status_.api.message =
           reached ? "no control-plane node has described the cluster" : "no control-plane node is reachable";
+      unread("the cluster", status_.api.message);
       return;
     }
     status_.version = survey_.view->version;
@@ -167,7 +187,7 @@ class StatusBuilder {
         problem(host.name, "it is not a node of this cluster", "gpuadm join " + host.name);
       if (!facts || !facts->kubernetes.kubelet_conf) continue;
       if (const auto unread = facts->unread.find("/etc/cni/net.d/"); unread != facts->unread.end())
-        problem(host.name, "/etc/cni/net.d could not be read: " + unread->second);
+        this->unread(host.name, "/etc/cni/net.d could not be read: " + unread->second);
       else if (facts->kubernetes.cni_configs.empty())
         problem(host.name, "no network plugin is configured in /etc/cni/net.d");
       expired(host.name, *facts);
@@ -215,46 +235,6 @@ class StatusBuilder {
     status_.network = files.contains("10-gpuadm.conflist") && files.size() == 1
                           ? "bridge on each node (10-gpuadm.conflist)"
                           : base::join(names, ", ");
-  }
-
-  void gpus() {
-    GpuTable table = gpu_table(survey_.cluster, survey_.census, survey_.view, findings_);
-    status_.gpus = std::move(table.rows);
-    for (GpuCounts& counts : table.counts) {
-      GpuUse use{std::move(counts), 0, {}};
-      const facts::Facts* facts = facts_of(use.counts.host);
-      const facts::Node* node = survey_.view && facts ? node_of(*survey_.view, *facts) : nullptr;
-      if (node)
-        for (const facts::Pod* pod : gpu_pods(*survey_.view, node->name)) {
-          if (!allocates_by_claims(*survey_.view, *node))
-            for (const auto& [resource, number] : pod->gpus) use.used += number;
-          use.pods.push_back(pod->full());
-        }
-      if (node)
-        for (const facts::GpuDevice& device : gpu_devices(*survey_.view, node->name))
-          use.used += !device.claim.empty();
-      judge(use);
-      status_.gpu_hosts.push_back(std::move(use));
-    }
-  }
-
-  void judge(const GpuUse& use) {
-    const GpuCounts& counts = use.counts;
-    const auto row = std::ranges::find_if(
-        status_.gpus, [&](const GpuRow& one) { return one.host == counts.host && one.allocatable == false; });
-    const std::string why = row == status_.gpus.end() ? "" : ": " + row->why;
-    const std::string remedy = fmt::format("gpuadm doctor {} --stage node", counts.host);
-    if (counts.driver < counts.pci)
-      problem(
-          counts.host,
-          fmt::format("{} GPUs are on the PCI bus, but the driver has {}{}", counts.pci, counts.driver, why),
-          remedy);
-    else if (survey_.cluster.gpu.allocator != spec::Allocator::none && counts.allocatable &&
-             *counts.allocatable < static_cast<long long>(counts.driver))
-      problem(counts.host,
-              fmt::format("the driver has {} GPUs, but pods can use {}{}", counts.driver, *counts.allocatable,
-                          why),
-              remedy);
   }
 
   const ClusterSurvey& survey_;

@@ -71,10 +71,10 @@ void read_certificates(const facts::Facts& host, PlaneStatus& plane) {
 void complain(const PlaneStatus& plane, Status& status) {
   for (const Part& part : plane.parts)
     if (part.health == Health::ill)
-      status.problems.push_back({plane.name, part.name + " " + part.message,
-                                 fmt::format("gpuadm logs {} {}", part.name, plane.name)});
+      status.verdict.problems.push_back({plane.name, part.name + " " + part.message,
+                                         fmt::format("gpuadm logs {} {}", part.name, plane.name)});
   if (plane.days && *plane.days < soon)
-    status.problems.push_back(
+    status.verdict.problems.push_back(
         {plane.name,
          *plane.days < 0 ? fmt::format("{} expired {:.0f} days ago", plane.certificate, -*plane.days)
                          : fmt::format("{} expires in {:.0f} days", plane.certificate, *plane.days),
@@ -97,15 +97,16 @@ void add_etcd(const ClusterSurvey& survey, Status& status) {
     if (what.empty())
       ++well;
     else
-      status.problems.push_back(
+      status.verdict.problems.push_back(
           {where, fmt::format("the etcd member {} {}", where, what), "gpuadm logs etcd " + where});
   }
   const std::size_t needed = status.etcd.size() / 2 + 1;
   if (well < needed)
-    status.problems.push_back({"the cluster",
-                               fmt::format("etcd has {} of {} members and needs {}: the cluster is read-only",
-                                           well, status.etcd.size(), needed),
-                               "restore a control-plane node that still has its data"});
+    status.verdict.problems.push_back(
+        {"the cluster",
+         fmt::format("etcd has {} of {} members and needs {}: the cluster is read-only", well,
+                     status.etcd.size(), needed),
+         "restore a control-plane node that still has its data"});
 }
 
 /// etcd's own member list takes precedence over the machine's.

@@ -44,6 +44,11 @@ std::string short_version(const std::string& runtime) {
   return runtime.substr(0, runtime.find_first_of("~+-"));
 }
 
+std::string capital(std::string text) {
+  if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] -= 'a' - 'A';
+  return text;
+}
+
 class Text {
  public:
   Text(const Status& status, Width width, std::size_t screen)
@@ -128,13 +133,13 @@ class Text {
   void gpus() {
     Lines lines = {{"GPUS OF", "PCI", "DRIVER", "ALLOCATABLE", "USED", "BY"}};
     for (const GpuUse& use : status_.gpu_hosts) {
-      std::string pods = use.pods.empty() ? "nobody" : shown(use.pods.front());
+      std::string pods = !use.used ? "unknown" : use.pods.empty() ? "nobody" : shown(use.pods.front());
       if (use.pods.size() > 1) pods += fmt::format(" and {} more", use.pods.size() - 1);
       if (wide_ && !use.pods.empty()) pods = shown(base::join(use.pods, ", "));
       lines.push_back({shown(use.counts.host), fmt::format("{}", use.counts.pci),
                        fmt::format("{}", use.counts.driver),
                        use.counts.allocatable ? fmt::format("{}", *use.counts.allocatable) : "unknown",
-                       fmt::format("{}", use.used), pods});
+                       use.used ? fmt::format("{}", *use.used) : "unknown", pods});
     }
     table(lines, {5, 0});
     if (!wide_) return;
@@ -148,17 +153,16 @@ class Text {
   }
 
   void problems() {
-    if (status_.problems.empty()) {
-      text_ += "\nCluster is healthy\n";
-      return;
-    }
-    text_ += fmt::format("\n{} problem{} found:\n", status_.problems.size(),
-                         status_.problems.size() == 1 ? "" : "s");
-    for (const Problem& problem : status_.problems) {
+    const Verdict& verdict = status_.verdict;
+    text_ += "\n" + report::wrapped(capital(to_text(verdict)), 2, width_) +
+             (verdict.problems.empty() && verdict.unread.empty() ? "\n" : ":\n");
+    for (const Problem& problem : verdict.problems) {
       text_ += "  " + report::wrapped(shown(problem.where + ": " + problem.what), 4, width_) + "\n";
       if (!problem.remedy.empty())
         text_ += "    do: " + report::padded(shown(problem.remedy), 8, screen_) + "\n";
     }
+    for (const Problem& problem : verdict.unread)
+      text_ += "  " + report::wrapped(shown(problem.where + ": not read: " + problem.what), 4, width_) + "\n";
   }
 
   const Status& status_;
@@ -224,7 +228,7 @@ Tree member_tree(const facts::EtcdMember& member) {
 
 Tree use_tree(const GpuUse& use) {
   Tree tree = to_tree(use.counts);
-  tree.set("used", std::int64_t{use.used});
+  tree.set("used", use.used ? Tree(std::int64_t{*use.used}) : Tree());
   tree.set("pods", Tree::list_of(use.pods));
   return tree;
 }
@@ -237,7 +241,7 @@ std::string to_text(const Status& status, Width width, std::size_t screen) {
 
 Tree to_tree(const Status& status) {
   return Tree::map_of({{"cluster", status.cluster},
-                       {"well", status.problems.empty()},
+                       {"well", status.verdict.health() == Health::well},
                        {"askedHost", status.asked},
                        {"version", status.version},
                        {"endpoint", status.endpoint},
@@ -249,10 +253,9 @@ Tree to_tree(const Status& status) {
                        {"kubeProxy", status.proxy},
                        {"gpuHosts", list_of(status.gpu_hosts, use_tree)},
                        {"gpus", list_of(status.gpus, [](const GpuRow& row) { return to_tree(row); })},
-                       {"problems", list_of(status.problems, [](const Problem& problem) {
-                          return Tree::map_of(
-                              {{"where", problem.where}, {"what", problem.what}, {"remedy", problem.remedy}});
-                        })}});
+                       {"verdict", to_text(status.verdict)},
+                       {"problems", to_tree(status.verdict.problems)},
+                       {"unread", to_tree(status.verdict.unread)}});
 }
 
 }  // namespace cluster

@@ -38,7 +38,18 @@ std::size_t gpus_on(const facts::Facts& facts) {
   return std::max(facts.nvidia.gpus.size(), facts.nvidia.pci_gpus.size());
 }
 
-/// "16 on 2 nodes (NVIDIA H200)"
+/// "; pods can use 15 of them", as the nodes offer them. Empty: it was not read.
+std::string usable_of(const RunSummary& of) {
+  if (!of.status) return {};
+  long long usable = 0;
+  for (const cluster::GpuUse& use : of.status->gpu_hosts) {
+    if (!use.counts.allocatable) return "; how many pods can use is unknown";
+    usable += *use.counts.allocatable;
+  }
+  return fmt::format("; pods can use {} of them", usable);
+}
+
+/// "16 on 2 nodes (NVIDIA H200); pods can use 16 of them"
 std::string gpus_of(const RunSummary& of) {
   std::size_t gpus = 0, nodes = 0;
   std::set<std::string> models;
@@ -53,7 +64,7 @@ std::string gpus_of(const RunSummary& of) {
   std::string text = fmt::format("{} on {} node{}", gpus, nodes, nodes == 1 ? "" : "s");
   if (!models.empty())
     text += fmt::format(" ({})", base::join(std::vector(models.begin(), models.end()), ", "));
-  return text;
+  return text + usable_of(of);
 }
 
 /// "1.34.2, containerd 1.7.24": the version of a runtime that the run installed is unknown.
@@ -82,6 +93,14 @@ bool has_gpu_jobs(const RunSummary& of) {
   return gpus_of(of) != "none" && of.cluster.gpu.allocator == spec::Allocator::device_plugin;
 }
 
+/// The verdict of `gpuadm status`, and how to see its problems.
+std::string state_of(const RunSummary& of) {
+  if (!of.status) return "not read: gpuadm status" + of.typed;
+  const cluster::Verdict& verdict = of.status->verdict;
+  const std::string text = verdict.health() == cluster::Health::well ? "healthy" : to_text(verdict);
+  return verdict.health() == cluster::Health::well ? text : text + ": gpuadm status" + of.typed;
+}
+
 }  // namespace
 
 std::string to_text(const RunSummary& of) {
@@ -95,6 +114,7 @@ std::string to_text(const RunSummary& of) {
   row("Kubernetes", base::printable(versions_of(of)));
   row("nodes", nodes_of(of));
   row("GPUs", gpus_of(of));
+  row("state", state_of(of));
   row("kubeconfig",
       of.kubeconfig.empty() ? "~/.kube/config of root and of the login user" : typed_path(of.kubeconfig));
   text += fmt::format("Next:\n  gpuadm verify{}\n", of.typed);

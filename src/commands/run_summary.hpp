@@ -1,5 +1,6 @@
 #pragma once
 
+#include "gpuadm/cluster/status.hpp"
 #include "gpuadm/facts/facts.hpp"
 #include "gpuadm/spec/cluster.hpp"
 
@@ -20,9 +21,10 @@ struct RunSummary {
   std::string typed;                 ///< arguments that select its hosts: typed()
   bool waited_for = false;           ///< whether the run waited for the cluster
   std::optional<base::Version> kubernetes;
+  std::optional<cluster::Status> status;  ///< measured after the run; nothing: it was not read
 };
 
-/// The state of the cluster, and the next commands: at most nine lines.
+/// The state of the cluster, and the next commands: at most ten lines.
 [[nodiscard]] std::string to_text(const RunSummary& summary);
 
 /// The result of a complete reset or undo: "gpu1 is restored to its state before gpuadm changed it".

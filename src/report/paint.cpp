@@ -54,7 +54,7 @@ std::string indent_rest(std::string_view text, std::size_t columns, const Style&
 }
 
 std::string indent_typed(std::string_view text, std::size_t columns, const Style& style) {
-  return indent_rest_by(padded, text, columns, style);
+  return indent_rest_by(padded, style.complete ? style.complete(text) : std::string(text), columns, style);
 }
 
 std::string first_line(std::string_view text) {

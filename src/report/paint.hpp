@@ -24,7 +24,7 @@ enum class Ink { bold, dim, red, green, yellow, cyan };
 
 /// The same, wrapped at the terminal's width.
 [[nodiscard]] std::string indent_rest(std::string_view text, std::size_t columns, const Style& style);
-/// The same for commands that may be copied: padded().
+/// The same for commands that may be copied: padded(), with what was typed: Style::complete.
 [[nodiscard]] std::string indent_typed(std::string_view text, std::size_t columns, const Style& style);
 
 /// The first line, made printable.

@@ -48,6 +48,10 @@ bool has_ended(const Tree& pod) {
   return phase == "Succeeded" || phase == "Failed";
 }
 
+bool is_being_deleted(const Tree& pod) {
+  return pod.at({"metadata", "deletionTimestamp"}) != nullptr;
+}
+
 long long gpus_in(const Tree& pod_spec) {
   long long count = 0;
   const Tree* containers = pod_spec.find("containers");
@@ -67,8 +71,11 @@ struct Group {
 void see_pods(const Group& group, WorkloadRow& row) {
   std::set<std::string> nodes;
   long long gpus = 0;
+  // A pod that is being deleted counts until its successor is there.
+  const bool is_replaced = std::ranges::any_of(
+      group.pods, [](const Tree& pod) { return !has_ended(pod) && !is_being_deleted(pod); });
   for (const Tree& pod : group.pods) {
-    if (has_ended(pod)) continue;
+    if (has_ended(pod) || (is_replaced && is_being_deleted(pod))) continue;
     row.runs = true;
     gpus += gpus_in(*pod.find("spec"));
     if (const std::string node = cell_at(pod, {"spec", "nodeName"}); !node.empty()) nodes.insert(node);

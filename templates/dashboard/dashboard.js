@@ -116,19 +116,26 @@
   // --- Sections -----------------------------------------------------------------------------------------
   const showTotals = () => {
     const gpus = live.gpus.filter((gpu) => !gpu.old);
-    const used = gpus.filter((gpu) => gpu.users && gpu.users.length).length;
     const read = gpus.filter((gpu) => gpu.utilization !== null);
-    const answering = live.hosts.filter((host) => host.state !== 'not answering').length;
-    const problems = (cluster.problems || []).length;
+    const allocations = new Map((cluster.gpuHosts || []).map((host) => [host.host, host.used]));
+    const hosts = [...new Set(gpus.map((gpu) => gpu.host))];
+    // A pod holds its GPUs also while it runs no program on them.
+    const used = sum(hosts, (host) => Math.max(gpus.filter((gpu) => gpu.host === host && gpu.users && gpu.users.length).length,
+      Math.min(allocations.get(host) || 0, gpus.filter((gpu) => gpu.host === host).length)));
+    const unsure = gpus.some((gpu) => gpu.users === null) || hosts.some((host) => typeof allocations.get(host) !== 'number');
+    const answering = live.hosts.filter((host) => host.state === 'answering' || host.state === 'no nvidia-smi').length;
+    const silent = live.hosts.filter((host) => host.state === 'not answering').length;
+    const partly = live.hosts.length - answering - silent;
+    const verdict = live.verdict;
     const apart = live.gpus.filter((gpu) => gpu.quarantine).length;
     const total = (of) => sum(gpus, of);
     sync(byId('totals'), [
-      ['Hosts answering', `${answering}`, `of ${live.hosts.length}`],
-      ['GPUs in use', `${used}`, `of ${gpus.length}` + (apart ? `, ${apart} in quarantine` : '')],
+      ['Hosts read', `${answering}`, `of ${live.hosts.length}` + (partly ? `, ${partly} without all readings` : '')],
+      ['GPUs in use', gpus.length || !live.verdict.unread.length ? (unsure ? 'at least ' : '') + `${used}` : '–', `of ${gpus.length}` + (apart ? `, ${apart} in quarantine` : '')],
       ['Utilization', read.length ? Math.round(sum(read, (gpu) => gpu.utilization) / read.length) + '%' : '–', read.length ? 'mean' : ''],
       ['Memory', gib(total((gpu) => gpu.memoryUsedMiB)), `of ${gib(total((gpu) => gpu.memoryTotalMiB))} GiB`],
       ['Power', (total((gpu) => gpu.powerW) / 1000).toFixed(2), `of ${(total((gpu) => gpu.powerLimitW) / 1000).toFixed(2)} kW`],
-      ['Problems', cluster.problems ? `${problems}` : '–', ''],
+      ['Problems', verdict.health === 'unknown' ? 'unknown' : `${verdict.problems}`, verdict.unread.length ? `${plural(verdict.unread.length, 'reading')} missing` : ''],
     ], (tile) => tile[0], (tile) => make('div', {}, make('dt', {}, tile[0]), make('dd', {}, make('span'), ' ', make('small'))), (node, tile) => {
       setText(node.querySelector('span'), tile[1]);
       setText(node.querySelector('small'), tile[2]);
@@ -151,8 +158,8 @@
   const showProblems = () => {
     const problems = cluster.problems || [];
     const notes = [];
-    if (!cluster.problems) notes.push('The cluster has not been read yet.');
-    else if (!problems.length) notes.push('No problems found.');
+    notes.push(`${live.verdict.text[0].toUpperCase()}${live.verdict.text.slice(1)}.`);
+    for (const one of live.verdict.unread) notes.push(`Not read: ${one.where}: ${one.what}.`);
     if (cluster.read) notes.push(`The cluster was read at ${time(cluster.read)}.`);
     if (cluster.old) notes.push(`This is old: ${cluster.old}.`);
     if (cluster.note) notes.push(cluster.note);
@@ -385,8 +392,7 @@
   let saidAt = 0, said = null;
   const announce = () => {
     const silent = live.hosts.filter((host) => host.state === 'not answering').map((host) => host.host);
-    const problems = cluster.problems ? plural(cluster.problems.length, 'problem') + ' found. ' : '';
-    const text = problems + (silent.length ? `Not answering: ${silent.join(', ')}.` : 'All hosts answer.');
+    const text = live.verdict.text + '. ' + (silent.length ? `Not answering: ${silent.join(', ')}.` : 'All hosts answer.');
     if (said === null) said = text;
     if (text === said || Date.now() - saidAt < quiet) return;
     said = text;

@@ -3,6 +3,8 @@
 #include "gpuadm/base/redact.hpp"
 #include "gpuadm/base/text.hpp"
 
+#include "literals.hpp"
+
 #include <doctest/doctest.h>
 
 namespace {
@@ -84,4 +86,20 @@ TEST_CASE("redact: a secret of many lines is left out") {
         "-----BEGIN RSA PRIVATE KEY-----\n-----END RSA PRIVATE KEY-----\nb\n");
   CHECK(base::text_without_secrets("-----BEGIN CERTIFICATE-----\nMIIE\n-----END CERTIFICATE-----\n") ==
         "-----BEGIN CERTIFICATE-----\nMIIE\n-----END CERTIFICATE-----\n");
+}
+
+TEST_CASE("a tag of sudoers is not a password") {
+  const std::string rule = "allow it with `visudo`: ubuntu ALL=(ALL) NOPASSWD: ALL";
+  CHECK(base::text_without_secrets(rule) == rule);
+  CHECK(base::text_without_secrets("PASSWD: hunter2") == "PASSWD: ***");
+}
+
+TEST_CASE("no sentence of gpuadm is taken for a secret") {
+  std::size_t sentences = 0;
+  for (const auto& [file, text] : literals_of_sources()) {
+    if (text.find(' ') == std::string::npos) continue;
+    ++sentences;
+    CHECK_MESSAGE(base::text_without_secrets(text) == text, file);
+  }
+  CHECK(sentences > 3000);
 }

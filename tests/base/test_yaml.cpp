@@ -22,7 +22,7 @@ TEST_CASE("yaml: duplicate keys and broken syntax are named with their place") {
   CHECK(yaml::read("a: 1\nb: 2\na: 3\n", "f.yaml").error().what == "f.yaml:3:1: duplicate key 'a'");
   CHECK(yaml::read("a: {b: 1, b: {c: 2}}\na: [3]\n", "f.yaml").error().what ==
         "f.yaml:1:11: duplicate key 'b'\nf.yaml:2:1: duplicate key 'a'");
-  CHECK(yaml::read("a: [1\n", "f.yaml").error().what.starts_with("f.yaml:2:"));
+  CHECK(yaml::read("a: [1\n", "f.yaml").error().what.starts_with("f.yaml:1:4: this ["));
 }
 
 TEST_CASE("yaml: a text that is short but would be endless or huge is refused") {
@@ -223,4 +223,13 @@ TEST_CASE("json: errors name line and column; output is one tree") {
   CHECK(json::read("{\n \"a\": }", "d.json").error().what == "d.json:2:7: invalid JSON");
   CHECK(json::write(Tree::map_of({{"b", 1}, {"a", Tree::list_of({"x"})}}), 0) == "{\"b\":1,\"a\":[\"x\"]}");
   CHECK(!json::read(std::string(10000, '['), "x"));
+}
+
+TEST_CASE("yaml: a bracket that is not closed is named with its own place") {
+  const auto place = [](std::string_view text) {
+    const auto tree = base::yaml::read(text, "a.yaml");
+    return tree ? std::string() : tree.error().what;
+  };
+  CHECK(place("name: x\nhosts: [{ name: cp1 }\nswap: off\n") == "a.yaml:2:8: this [ is not closed");
+  CHECK(place("hosts: [{ name: cp1 }]\n").empty());
 }

@@ -32,3 +32,12 @@ exits 2 gpuadm explain swap-on
 complains "did you mean host.disk.swap-on"
 exits 2 gpuadm explain xyzzy
 complains "gpuadm doctor --list"
+
+# A group is a list, with a line for each check; with -v it is all of their texts.
+exits 0 gpuadm explain gpu.driver
+[ "$(wc -l <out)" -le 40 ] || fail "a group has more than 40 rows"
+grep -qE '^gpu.driver.smi-runs +nvidia-smi works' out || fail "no line for a check"
+says 'gpuadm explain ID'
+hides '^  Symptom'
+exits 0 gpuadm explain gpu.driver -v
+says '  Symptom'

@@ -352,3 +352,21 @@ TEST_CASE("the timeline has a bar for each condition and GPU, and gaps where not
   CHECK(html.contains("aria-label=\"GPU-b: in quarantine 30m 0s, broken 10m 0s, no finding 10m 0s of 1h 0m"));
   CHECK(report::to_html(cluster::health_timeline({}, {})).contains("Health of 0 hosts"));
 }
+
+TEST_CASE("nodes that do not check themselves or cannot be reached do not count as healthy") {
+  std::vector<cluster::HealthRow> rows(2);
+  rows[0].on.node = "gpu1";
+  rows[0].on.reached = true;
+  rows[0].on.timer = "active";
+  rows[0].on.state.emplace();
+  rows[0].on.state->conditions = {{"GpuHealthy", "True", "", "", ""}};
+  rows[1].on.node = "gpu2";
+  rows[1].on.reached = false;
+  CHECK(cluster::health_verdict(rows).health() == cluster::Health::unknown);
+  CHECK(cluster::health_table(rows, 0).find("Health checks: the state is unknown; 1 reading is missing") !=
+        std::string::npos);
+  rows.pop_back();
+  CHECK(cluster::health_table(rows, 0).ends_with("Health checks: all nodes are healthy\n"));
+  rows[0].on.state->conditions[0].status = "False";
+  CHECK(cluster::health_verdict(rows).health() == cluster::Health::ill);
+}

@@ -66,6 +66,7 @@ struct StatusWorld {
     facts.clock = clock_there;
     facts.ready_status = 0;
     facts.version = "v1.33.4";
+    facts.pods.emplace();
     facts.nodes = {{node("cp", true), node("gpu", false)}};
     facts.leases = {{{"cp", clock_there - 3}, {"gpu", clock_there - 90}}};
     facts.daemon_sets = {{{"kube-system", "kube-proxy", 2, 2, {}}}};
@@ -77,7 +78,7 @@ struct StatusWorld {
 };
 
 bool message(const cluster::Status& status, const std::string& where, const std::string& what) {
-  return std::ranges::any_of(status.problems, [&](const cluster::Problem& problem) {
+  return std::ranges::any_of(status.verdict.problems, [&](const cluster::Problem& problem) {
     return problem.where == where && problem.what.find(what) != std::string::npos;
   });
 }
@@ -90,7 +91,7 @@ facts::Facts& facts_in(StatusWorld& world, const std::string& name) {
 
 TEST_CASE("a cluster that is well is said to be, in 80 columns") {
   const cluster::Status status = StatusWorld().status();
-  CHECK(status.problems.empty());
+  CHECK(status.verdict.problems.empty());
   REQUIRE(status.nodes.size() == 2);
   CHECK(status.nodes[0].role == "control-plane");
   CHECK(status.nodes[1].lease_age == 90.0);
@@ -110,11 +111,11 @@ TEST_CASE("what is wrong with a node is said once, by who knows it best") {
   facts_in(world, "gpu").software.units["kubelet.service"].active = "failed";
   const cluster::Status stopped = world.status();
   CHECK(message(stopped, "gpu", "the kubelet is not running (failed"));
-  CHECK(stopped.problems.size() == 1);
+  CHECK(stopped.verdict.problems.size() == 1);
   world.census.at("gpu") = base::fail(base::Fault::unreachable, "gpu: no route to host");
   const cluster::Status unreached = world.status();
   CHECK(message(unreached, "gpu", "no route to host; its node is not ready"));
-  CHECK(unreached.problems.size() == 1);
+  CHECK(unreached.verdict.problems.size() == 1);
   CHECK(unreached.nodes[1].host == "gpu");
 }
 
@@ -128,7 +129,7 @@ TEST_CASE(
   const cluster::Status status = world.status();
   CHECK(message(status, "gpu", "the reset of GPU 0000:01:00.0 is not complete"));
   CHECK(message(status, "gpu", "the upgrade of the node is not complete"));
-  CHECK(std::ranges::any_of(status.problems, [](const cluster::Problem& problem) {
+  CHECK(std::ranges::any_of(status.verdict.problems, [](const cluster::Problem& problem) {
     return problem.remedy.starts_with("gpuadm gpu reset gpu 0000:01:00.0");
   }));
   gpu.gpu_reset = "\x1b[2J";
@@ -143,7 +144,7 @@ TEST_CASE("a part of the control plane that is down is named, and so is one with
   const cluster::Status status = world.status();
   CHECK(message(status, "cp", "kube-scheduler does not answer"));
   CHECK(message(status, "cp", "kube-controller-manager has no manifest"));
-  CHECK(status.problems.size() == 2);
+  CHECK(status.verdict.problems.size() == 2);
 }
 
 TEST_CASE("a control plane that cannot be reached is judged by what the others say of it") {
@@ -182,7 +183,7 @@ TEST_CASE("without a view of the cluster, its state is unknown") {
                          "has described the cluster\n"));
   world.census.at("cp") = base::fail(base::Fault::unreachable, "cp: no route to host");
   const cluster::Status unreached = world.status();
-  CHECK(unreached.problems.size() == 1);
+  CHECK(unreached.verdict.problems.size() == 1);
   CHECK(message(unreached, "cp", "no route to host"));
   CHECK(to_text(unreached, cluster::Width::any)
             .starts_with("Cluster lab: the state is unknown: no control-plane node is reachable\n"));
@@ -237,4 +238,20 @@ TEST_CASE("columns are as wide as their cells, and shrink where they may") {
   CHECK(report::columns({{std::string(20, 'a'), "b"}}, 15, {0}) == "aaaaaaaaa...  b\n");
   CHECK(report::columns({{"défaut", "x"}, {"défaute", "y"}}) == "défaut   x\ndéfaute  y\n");
   CHECK(report::columns({{"ééééééééééééééééé", "b"}}, 15, {0}) == "ééééééééé...  b\n");
+}
+
+TEST_CASE("without the pods, the number of GPUs in use is unknown, and the state is unknown") {
+  StatusWorld world;
+  facts::Facts& gpu = facts_in(world, "gpu");
+  gpu.nvidia.pci_gpus.resize(1);
+  gpu.nvidia.gpus.resize(1);
+  (*world.view->nodes)[1].allocatable["nvidia.com/gpu"] = "1";
+  world.view->pods.reset();
+  const cluster::Status status = world.status();
+  CHECK(status.verdict.health() == cluster::Health::unknown);
+  CHECK(!status.gpu_hosts.front().used);
+  const std::string text = to_text(status, cluster::Width::terminal);
+  CHECK(text.find("Cluster is healthy") == text.npos);
+  CHECK(text.find("nobody") == text.npos);
+  CHECK(text.find("the cluster: not read: pods could not be read from the API server") != text.npos);
 }

@@ -59,7 +59,7 @@ TEST_CASE(
   }
   auto readings = session::ClusterReadings::open(cluster, *assets, {"pods"}, "gpuadm.io/name");
   REQUIRE(readings);
-  commands::StatusJudge judges(*assets, " -f cluster.yaml");
+  commands::StatusJudge judges(*assets, {});
   commands::PageData data(*readings, judges, 2);
   session::GpuSamples samples;
   samples.hosts["gpu1"].sample.emplace();
@@ -85,4 +85,32 @@ TEST_CASE(
   CHECK(problems.front().find("where")->text() == "gpu2");
   CHECK(problems.front().find("what")->text() == "connection refused");
   CHECK(problems.front().find("remedy")->text() == "ssh gpu2");
+}
+
+TEST_CASE(
+    "the page's verdict counts hosts without readings, and a cluster that was not read has no zero "
+    "problems") {
+  const auto assets = assets::Store::open("");
+  REQUIRE(assets);
+  spec::Cluster cluster;
+  for (const char* name : {"gpu1", "gpu2"}) {
+    spec::Host host;
+    host.name = name;
+    cluster.hosts.push_back(host);
+  }
+  auto readings = session::ClusterReadings::open(cluster, *assets, {"pods"}, "gpuadm.io/name");
+  REQUIRE(readings);
+  commands::StatusJudge judges(*assets, {});
+  commands::PageData data(*readings, judges, 2);
+  session::GpuSamples samples;
+  samples.hosts["gpu1"].sample.emplace();
+  samples.hosts["gpu2"].problem = "nvidia-smi exits with status 9";
+  samples.hosts["gpu2"].silent_seconds = 12;
+  REQUIRE(data.show(samples, session::SampleMoment::complete));
+  const auto live = base::json::read(data.live(), "live");
+  REQUIRE(live);
+  const base::Tree* verdict = live->find("verdict");
+  REQUIRE(verdict);
+  CHECK(verdict->find("health")->text() == "unknown");
+  CHECK(verdict->find("unread")->items().size() >= 2);
 }

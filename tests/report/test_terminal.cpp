@@ -185,7 +185,7 @@ TEST_CASE("a plan on a terminal is a table of phases and files") {
 }
 
 TEST_CASE("a plan in a pipe, or with the changes of files in full, has a line a step") {
-  for (const report::Style style :
+  for (const report::Style& style :
        {report::Style{}, report::Style{.view = report::View::live, .diffs = report::Diffs::shown}}) {
     const std::string text = shown(preview_of_two_hosts(), style);
     CHECK(text.find("+b = 2") != std::string::npos);

@@ -85,3 +85,28 @@ TEST_CASE("decide: the stored cluster file requests the decided version, the clu
       playbook::kubernetes_version(sample.cluster, sample.decisions, {}, sample.library.catalog(), nullptr);
   CHECK(version->text() == "1.36.4");
 }
+
+TEST_CASE("decide: a bundle without the images of the network plugin is refused with their names") {
+  Hosts hosts;
+  spec::Cluster& cluster = hosts.sample.cluster;
+  const base::Version version{1, 36, 4};
+  playbook::Catalog catalog{*base::yaml::read(
+      "defaults: { flannel_image: ghcr.io/f/flannel:v1, flannel_cni_image: ghcr.io/f/cni:v1 }", "catalog")};
+  bundle::Bundle bundle = bundle_with("socat");
+  cluster.network.plugin = spec::NetworkPlugin::flannel;
+  const auto refused = session::require_network_images(cluster, catalog, version, &bundle, {});
+  REQUIRE(!refused);
+  CHECK(refused.error().fault == base::Fault::blocked);
+  CHECK(refused.error().what.find("flannel: ghcr.io/f/flannel:v1, ghcr.io/f/cni:v1") != std::string::npos);
+  plan::Choice choice;
+  choice.skip_phases = {"network/cluster"};
+  CHECK(session::require_network_images(cluster, catalog, version, &bundle, choice));
+  CHECK(session::require_network_images(cluster, catalog, version, nullptr, {}));
+  for (const char* image : {"ghcr.io/f/flannel:v1", "ghcr.io/f/cni:v1@sha256:00"})
+    bundle.files.push_back(
+        {"images/a.tar", bundle::BundleKind::image, "", "", image, "", std::string(64, 'a')});
+  CHECK(session::require_network_images(cluster, catalog, version, &bundle, {}));
+  bundle.files.clear();
+  cluster.network.plugin = spec::NetworkPlugin::bridge;
+  CHECK(session::require_network_images(cluster, catalog, version, &bundle, {}));
+}

@@ -65,6 +65,19 @@ TEST_CASE("workloads of one name and another kind are different rows") {
   CHECK(rows[1].gpus == "2");
 }
 
+TEST_CASE("a pod that is being deleted does not count next to its successor, and counts alone") {
+  std::string leaving = pod("train", "anna", "gpu1", 2);
+  leaving.replace(leaving.find("\"name\""), 0, "\"deletionTimestamp\":\"2026-08-22T10:00:00Z\",");
+  const auto both =
+      workload::workload_rows(objects("[" + leaving + "," + pod("train", "anna", "gpu2", 2) + "]"));
+  REQUIRE(both.size() == 1);
+  CHECK(both[0].gpus == "2");
+  CHECK(both[0].node == "gpu2");
+  const auto alone = workload::workload_rows(objects("[" + leaving + "]"));
+  CHECK(alone[0].gpus == "2");
+  CHECK(alone[0].node == "gpu1");
+}
+
 TEST_CASE("an object without labels, spec or containers is not a workload, and does no harm") {
   CHECK(workload::workload_rows(objects(R"([{"kind":"Pod"},{"kind":"Pod","metadata":{"labels":
     {"gpuadm.io/kind":"notebook","gpuadm.io/name":"a"}}},3,null])"))

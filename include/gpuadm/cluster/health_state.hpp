@@ -1,6 +1,7 @@
 #pragma once
 
 #include "gpuadm/cluster/health.hpp"
+#include "gpuadm/cluster/verdict.hpp"
 #include "gpuadm/report/timeline.hpp"
 
 #include <map>
@@ -91,6 +92,9 @@ struct HealthRow {
   std::optional<bool> tainted;              ///< nothing: not read
 };
 [[nodiscard]] base::Tree to_tree(std::span<const HealthRow> rows);
+/// A condition that is False is a problem. A node that does not check itself, or was not reached, is unread.
+[[nodiscard]] Verdict health_verdict(std::span<const HealthRow> rows);
+/// Ends with the verdict.
 [[nodiscard]] std::string health_table(std::span<const HealthRow> rows, std::size_t width);
 [[nodiscard]] base::Tree to_tree(std::span<const HistoryEntry> entries);
 [[nodiscard]] std::string history_table(std::span<const HistoryEntry> entries, std::size_t width);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "gpuadm/cluster/gpu_rows.hpp"
+#include "gpuadm/cluster/verdict.hpp"
 #include "gpuadm/facts/cluster.hpp"
 #include "gpuadm/report/finding.hpp"
 #include "gpuadm/spec/cluster.hpp"
@@ -10,8 +11,6 @@
 #include <vector>
 
 namespace cluster {
-
-enum class Health { well, ill, unknown };
 
 /// A component whose state was queried.
 struct Part {
@@ -41,13 +40,8 @@ struct PlaneStatus {
 /// The GPUs of one host, and how many of them pods use.
 struct GpuUse {
   GpuCounts counts;
-  long long used = 0;
+  std::optional<long long> used;  ///< nothing: the pods could not be read
   std::vector<std::string> pods;
-};
-
-/// A problem, its location ("the cluster", or a host), and what to type.
-struct Problem {
-  std::string where, what, remedy;
 };
 
 struct Status {
@@ -60,7 +54,7 @@ struct Status {
   std::string network, proxy;
   std::vector<GpuUse> gpu_hosts;
   std::vector<GpuRow> gpus;
-  std::vector<Problem> problems;
+  Verdict verdict;  ///< of what is shown here; verdict_of() adds the checks
 };
 
 /// State reported by hosts and a control-plane node.
@@ -79,5 +73,8 @@ struct ClusterSurvey {
 
 /// The part about control planes and etcd: appends rows and problems.
 void add_planes(const ClusterSurvey& survey, Status& status);
+
+/// The part about GPUs. `findings` as for gpu_table.
+void add_gpus(const ClusterSurvey& survey, const std::vector<report::Finding>& findings, Status& status);
 
 }  // namespace cluster

@@ -16,6 +16,9 @@ namespace report {
 /// severity, then the first in the order of the checks. Nothing if there is no open blocker or warning.
 [[nodiscard]] std::optional<Chain> first_broken(std::span<const Finding> findings);
 
+/// Every chain with a failure, of all hosts, the most important first.
+[[nodiscard]] std::vector<Chain> broken_chains(std::span<const Finding> findings);
+
 /// One line for people: the first broken link, or without blockers the first warning, its hosts, and the
 /// number of findings that follow; or that nothing is broken; and the number of unknown checks.
 [[nodiscard]] std::string headline(std::span<const Finding> findings, const Style& style);

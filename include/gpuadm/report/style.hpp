@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <string>
 #include <string_view>
 
 namespace report {
@@ -23,11 +24,13 @@ struct Style {
   View view = View::plain;
   Diffs diffs = Diffs::folded;
   std::size_t width = 0;  ///< columns; 0: lines are never truncated
+  /// Adds to the commands of a suggestion what the operator has typed. Empty: nothing is added.
+  std::function<std::string(std::string_view)> complete = {};
 };
 
 /// Whether text is shortened to fit a screen: on a terminal, unless -v or -q was given. Output to a file or a
 /// pipe is never shortened.
-[[nodiscard]] constexpr bool is_brief(const Style& style) {
+[[nodiscard]] inline bool is_brief(const Style& style) {
   return style.view == View::live && style.verbosity == Verbosity::normal;
 }
 

@@ -122,8 +122,9 @@ inline constexpr std::chrono::seconds view_timeout{300};
 [[nodiscard]] spec::Cluster fitted(spec::Cluster cluster, const facts::Census& census,
                                    const facts::ClusterFacts& facts);
 
-/// Error if none of the hosts is a control-plane node.
-[[nodiscard]] base::Error no_control_plane();
+/// Error if none of the hosts is a control-plane node. `census`: whether there is a cluster at all;
+/// empty: unknown.
+[[nodiscard]] base::Error no_control_plane(const facts::Census& census = {});
 /// The same, if that is the case.
 [[nodiscard]] Result<> has_control_plane(const spec::Cluster& cluster, const facts::Census& census);
 

@@ -35,6 +35,14 @@ using base::Result;
 [[nodiscard]] base::Result<> decide_drivers(const spec::Cluster& cluster, const facts::Census& census,
                                             const assets::Store& assets, spec::Decisions& decisions);
 
+/// Whether the bundle has the images of the network plugin, if the run creates a cluster and installs its pod
+/// network: Fault::blocked with the missing ones, before anything is changed. `bundle`: nullptr:
+/// repositories.
+[[nodiscard]] base::Result<> require_network_images(const spec::Cluster& cluster,
+                                                    const playbook::Catalog& catalog,
+                                                    const base::Version& kubernetes,
+                                                    const bundle::Bundle* bundle, const plan::Choice& choice);
+
 /// Decides what the checks need to predict the run: Decisions::without_dns, and for every host the source of
 /// programs that it lacks. `bundle` may be null: repositories.
 void decide_supplies(const spec::Cluster& cluster, const facts::Census& census, const bundle::Bundle* bundle,

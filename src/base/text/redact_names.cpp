@@ -39,6 +39,7 @@ bool is_secret_name(std::string_view name) {
   const auto words = words_of(name);
   if (words.empty()) return false;
   const std::string& last = words.back();
+  if (last == "nopasswd") return false;  // sudoers' tag: commands follow it
   for (const std::string_view ending : {"password", "passwd", "passphrase"})
     if (last.ends_with(ending)) return true;
   for (const std::string_view whole :

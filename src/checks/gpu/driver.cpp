@@ -21,13 +21,6 @@ const facts::Driver* loaded_driver(const Subject& s, Verdicts& out) {
   return s.facts.nvidia.driver ? &*s.facts.nvidia.driver : nullptr;
 }
 
-void pci_present(const Subject& s, Verdicts& out) {
-  if (!is_gpu_host(s, out)) return;
-  std::vector<std::string> names;
-  for (const PciGpu& gpu : s.facts.nvidia.pci_gpus) names.push_back(model_name(s, gpu));
-  out.pass(names.empty() ? "GPUs without a PCI address" : list(names));
-}
-
 void installed(const Subject& s, Verdicts& out) {
   if (!is_gpu_host(s, out)) return;
   if (is_wsl(s.facts)) return out.skip("Windows has the driver");
@@ -153,8 +146,6 @@ void min_for_cuda(const Subject& s, Verdicts& out) {
 }
 
 constexpr std::array driver_rows = std::to_array<Check>({
-    {"gpu.pci.present", "there are NVIDIA GPUs on the PCI bus", "without a GPU the GPU checks do not apply",
-     "pci", preflight | node, pci_present},
     {"gpu.driver.installed", "an NVIDIA driver is installed", "containers use the host's driver",
      "pci nvidia-module /proc/driver/nvidia/version /sys/module/nvidia/version", preflight | node, installed},
     {"gpu.driver.module-loaded", "the driver's modules are loaded",

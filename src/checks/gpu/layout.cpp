@@ -94,7 +94,7 @@ void mig_applied(const Subject& s, Verdicts& out) {
              fmt::format("GPU {} ({}) does not have the MIG layout of the cluster file", gpu.index, gpu.name),
              on ? fmt::format("{} instances, configured: {}", gpu.mig_devices, text_of(wanted))
                 : fmt::format("MIG is off, configured: {}", text_of(wanted)),
-             fmt::format("gpuadm gpu mig {} on an idle machine", s.host.name));
+             fmt::format("gpuadm gpu mig {} PROFILE,... on an idle machine", s.host.name));
   }
 }
 

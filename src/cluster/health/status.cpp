@@ -86,6 +86,27 @@ HealthOnHost read_health_status(const std::string& host, std::string_view output
   return on;
 }
 
+Verdict health_verdict(std::span<const HealthRow> rows) {
+  Verdict verdict;
+  for (const HealthRow& row : rows) {
+    const HealthOnHost& on = row.on;
+    const std::string where = on.node;
+    if (!on.reached)
+      verdict.unread.push_back({where, "the host is unreachable", {}});
+    else if (!on.state)
+      verdict.unread.push_back({where, "its health checks: " + last_run(on), "gpuadm health enable"});
+    else if (const std::string trouble = trouble_of(row); !trouble.empty())
+      verdict.unread.push_back({where, trouble, {}});
+    for (const HealthCondition& one : shown(row))
+      if (one.status == "False")
+        verdict.problems.push_back(
+            {where, fmt::format("{}: {}", one.type, one.message.empty() ? one.reason : one.message), {}});
+      else if (one.status != "True")
+        verdict.unread.push_back({where, one.type + " is unknown", {}});
+  }
+  return verdict;
+}
+
 std::string health_table(std::span<const HealthRow> rows, std::size_t width) {
   std::vector<std::vector<std::string>> lines = {
       {"NODE", "LAST RUN", "GPU", "FABRIC", "DRIVER", "UNHEALTHY", "TAINT", "FIRST BROKEN LINK"}};
@@ -106,7 +127,10 @@ std::string health_table(std::span<const HealthRow> rows, std::size_t width) {
         troubles += fmt::format("{}: unhealthy, and not tainted because of the limit --max-tainted\n",
                                 base::printable(node, 80));
   }
-  return report::columns(std::move(lines), width, {7, 1}) + (troubles.empty() ? "" : "\n" + troubles);
+  const Verdict verdict = health_verdict(rows);
+  return report::columns(std::move(lines), width, {7, 1}) + (troubles.empty() ? "" : "\n" + troubles) +
+         fmt::format("\nHealth checks: {}\n",
+                     verdict.health() == Health::well ? "all nodes are healthy" : to_text(verdict));
 }
 
 Tree to_tree(std::span<const HealthRow> rows) {
@@ -128,7 +152,7 @@ Tree to_tree(std::span<const HealthRow> rows) {
     if (const std::string trouble = trouble_of(row); !trouble.empty()) tree.set("problem", trouble);
     list.push(std::move(tree));
   }
-  return Tree::map_of({{"nodes", std::move(list)}});
+  return Tree::map_of({{"nodes", std::move(list)}, {"verdict", to_text(health_verdict(rows))}});
 }
 
 }  // namespace cluster

@@ -122,6 +122,7 @@ class Draft {
     add_kubernetes();
     add_network();
     add_machine();
+    add_control_plane();
     add_hosts();
     return text_;
   }
@@ -177,6 +178,19 @@ class Draft {
     line(undriven ? "  driver: install              # not every host with GPUs has one"
                   : "  driver: use                  # the installed one; install: install one");
     line("  sharing: exclusive           # or { timeSlicing: 4 }, { mps: 2 }");
+  }
+
+  /// The first host becomes the control plane. Of several hosts, control planes are tainted by default: the
+  /// GPUs of this one would have no pods.
+  void add_control_plane() {
+    if (cluster_.hosts.size() < 2) return;
+    const auto first = census_.find(cluster_.hosts.front().name);
+    if (first == census_.end() || !first->second) return;
+    const facts::Nvidia& nvidia = first->second->nvidia;
+    if (nvidia.pci_gpus.empty() && nvidia.gpus.empty()) return;
+    line("\ncontrolPlane:");
+    line(fmt::format("  schedulable: yes             # {} has GPUs; no: pods cannot use them",
+                     remark(names_.at(cluster_.hosts.front().name))));
   }
 
   void add_hosts() {

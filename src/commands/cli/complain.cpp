@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -65,6 +66,24 @@ std::string hint(const std::string& word, const std::vector<std::string>& known,
   return near ? fmt::format("did you mean {}?", *near) : help + " lists the options";
 }
 
+/// A word that is not in a closed list: "--stage: nod not in {preflight,node}".
+struct WrongChoice {
+  std::string option, word;
+  std::vector<std::string> choices;
+};
+std::optional<WrongChoice> wrong_choice(const std::string& text) {
+  constexpr std::string_view between = " not in {";
+  const auto colon = text.find(": "), at = text.find(between);
+  if (colon == std::string::npos || at == std::string::npos || colon + 2 > at || !text.ends_with('}'))
+    return std::nullopt;
+  // A positional argument has its name once more: "KIND: ntfs".
+  WrongChoice wrong{text.substr(0, colon), text.substr(colon + 2, at - colon - 2), {}};
+  const std::string_view list =
+      std::string_view(text).substr(at + between.size(), text.size() - at - between.size() - 1);
+  for (const std::string_view choice : base::split(list, ',')) wrong.choices.emplace_back(choice);
+  return wrong;
+}
+
 /// The reason for the operator, in place of CLI11's: "--file: At Most 1 required but received 2", "--only: 1
 /// required TEXT missing", "--window: Value abc not in range 1 to 100000", "--file is required".
 std::string reason_of(const CLI::ParseError& error, const CLI::App& command) {
@@ -78,6 +97,9 @@ std::string reason_of(const CLI::ParseError& error, const CLI::App& command) {
       at != std::string::npos && to != std::string::npos && at < to)
     return fmt::format("{}: expected a number from {}, got '{}'", option, text.substr(to + ends.size()),
                        text.substr(at + begins.size(), to - at - begins.size()));
+  if (const auto wrong = wrong_choice(text))
+    return fmt::format("{}: expected {}, got '{}'", wrong->option, base::join(wrong->choices, " | "),
+                       wrong->word);
   constexpr std::string_view required = " is required";
   if (text.ends_with(required)) {
     const std::string name = text.substr(0, text.size() - required.size());
@@ -97,8 +119,12 @@ base::Error complain(const CLI::ParseError& error, const CLI::App& root) {
   if (chain.size() > 1) at = command.substr(chain.front()->get_name().size() + 1) + ": ";
   const std::string help = command + " --help";
   const std::vector<std::string> rest = root.remaining(true);
-  if (rest.empty())
-    return {base::Fault::usage, at + reason_of(error, *chain.back()), help + " lists the options"};
+  if (rest.empty()) {
+    const auto wrong = wrong_choice(base::printable(error.what(), 1000));
+    const auto near = wrong ? base::nearest(wrong->word, wrong->choices) : std::nullopt;
+    return {base::Fault::usage, at + reason_of(error, *chain.back()),
+            near ? fmt::format("did you mean {}?", *near) : help + " lists the options"};
+  }
 
   const std::string word = rest.front().substr(0, rest.front().find('='));
   const std::string shown = base::printable(word, 200);

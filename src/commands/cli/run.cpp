@@ -6,6 +6,8 @@
 
 #include "commands/cli/complain.hpp"
 #include "commands/cli/help.hpp"
+#include "commands/cli/hints.hpp"
+#include "commands/cli/model.hpp"
 #include "commands/cli/parser.hpp"
 #include "commands/cli/terminal.hpp"
 
@@ -69,7 +71,8 @@ int refuse(const base::Error& error, const Io& io) {
     io.err(std::string(indent, ' ') + report::wrapped(line.substr(indent), indent + 2, io.err_style.width) +
            "\n");
   }
-  if (!hint.empty()) io.err("  " + report::padded(base::printable(hint), 2, io.err_style.width) + "\n");
+  const std::string typed = io.err_style.complete ? io.err_style.complete(hint) : hint;
+  if (!hint.empty()) io.err("  " + report::padded(base::printable(typed), 2, io.err_style.width) + "\n");
   return exit_code(fault);
 }
 
@@ -116,6 +119,12 @@ std::vector<const char*> without_help(int argc, const char* const* argv) {
   return words;
 }
 
+/// What to type after a mistake for which there is no closer advice.
+std::string usual_hint(base::Fault fault, const CLI::App& root) {
+  if (fault == base::Fault::usage) return name_of(model_of(recognized(root))) + " --help shows the usage";
+  return fault == base::Fault::spec ? "gpuadm config explain lists all keys" : std::string();
+}
+
 int parse_and_call(int count, const char* const* given) {
   const std::vector<const char*> all_words = without_help(count, given);
   Settings settings;
@@ -143,6 +152,10 @@ int parse_and_call(int count, const char* const* given) {
   }
   Io io = io_of(settings);
   io.command.assign(all_words.begin(), all_words.end());
+  io.out_style.complete = [typed = typed_line(io.command)](std::string_view hint) {
+    return complete_hint(hint, typed);
+  };
+  io.err_style.complete = io.out_style.complete;
   if (!chosen) {
     io.err(help_for(root, io.err_style));
     return exit_code(base::Fault::usage);
@@ -151,6 +164,7 @@ int parse_and_call(int count, const char* const* given) {
   const auto outcome = chosen(io);
   if (outcome) return exit_code(*outcome);
   base::Error error = outcome.error();
+  if (error.hint.empty()) error.hint = usual_hint(error.fault, root);
   if (error.fault == base::Fault::usage)
     if (const std::string value = detached_value(error, root, words); !value.empty()) error.hint = value;
   return refuse(error, io);

@@ -1,6 +1,5 @@
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/text.hpp"
-#include "gpuadm/report/wrap.hpp"
 #include "gpuadm/session/census.hpp"
 #include "gpuadm/session/cluster.hpp"
 #include "gpuadm/session/connections.hpp"
@@ -14,6 +13,7 @@
 #include "commands/inspect/baseline.hpp"
 #include "commands/inspect/demo.hpp"
 #include "commands/inspect/doctor_options.hpp"
+#include "commands/inspect/doctor_text.hpp"
 #include "commands/inspect/fix.hpp"
 #include "commands/inspect/watch_and_report.hpp"
 #include "commands/install/identity.hpp"
@@ -164,37 +164,6 @@ Result<spec::Decisions> decide(const DoctorOptions& options, const session::Clus
   return decisions;
 }
 
-/// The command to suggest: one that fixes or explains the first broken link; otherwise the next command for
-/// such hosts. Empty: none, for a recording without a fault.
-std::string next_command(const std::vector<report::Finding>& findings, const facts::Census& census,
-                         const DoctorOptions& options) {
-  const bool recorded = !options.from.empty() || options.demo;
-  const std::string hosts = session::typed(options.hosts, options.common.connection);
-  const auto first = report::first_broken(findings);
-  const auto corrects = [](const report::Finding& finding) {
-    return finding.fixable && report::is_broken(finding);
-  };
-  if (!recorded && std::ranges::any_of(findings, corrects)) return "gpuadm doctor --fix" + hosts;
-  if (first) return "gpuadm explain " + first->first->id;
-  if (recorded || findings.empty()) return {};
-  const bool fresh = std::ranges::all_of(census, [](const auto& host) {
-    return host.second && session::state_of(*host.second) == session::HostState::fresh;
-  });
-  if (!fresh) return "gpuadm verify" + hosts;
-  return (options.hosts.file.empty() ? "gpuadm init" : "gpuadm apply") + hosts;
-}
-
-/// A report for people: on a terminal it fits the screen.
-std::string text_of(const std::vector<report::Finding>& findings, const std::string& checked,
-                    const std::string& next, const report::Style& style) {
-  std::string text = report::headline(findings, style) + "\n";
-  if (!checked.empty()) text += report::wrapped(checked, 0, style.width) + "\n";
-  text += "\n" + (report::is_brief(style) ? report::short_details(findings, style)
-                                          : report::details(findings, style));
-  if (style.view == report::View::live && !next.empty()) text += fmt::format("next: {}\n", next);
-  return text;
-}
-
 void show(const std::vector<report::Finding>& findings, const session::ClusterSurvey& recording,
           const std::map<std::string, std::string>& stages, const DoctorOptions& options, const Io& io) {
   switch (options.format) {
@@ -207,8 +176,7 @@ void show(const std::vector<report::Finding>& findings, const session::ClusterSu
     case Format::prometheus:
       return io.out(report::to_prometheus(findings, base::now()));
     default:
-      return io.out(text_of(findings, session::describe_stages(recording.survey.census, options.stage),
-                            next_command(findings, recording.survey.census, options), io.out_style));
+      return io.out(text_of(findings, recording, options, io.out_style));
   }
 }
 
@@ -238,6 +206,7 @@ Result<Outcome> doctor(const DoctorOptions& asked, Io& io) {
              (!known.empty() && known.contains(finding_key(finding.host, finding.id)));
     });
     TRY(mark_fixable(findings, recording.cluster, recording.survey.census, assets));
+    if (options.from.empty() && !options.demo) complete_remedies(findings, io.err_style);
     return findings;
   };
   if (options.watch > 0) return watch_and_report(options, assets, judge, io);

@@ -1,5 +1,6 @@
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/report/columns.hpp"
 #include "gpuadm/report/wrap.hpp"
 #include "gpuadm/session/findings.hpp"
 #include "gpuadm/workload/train_check.hpp"
@@ -82,6 +83,15 @@ std::string to_text(const ExplainedCheck& page, std::size_t width) {
   return text;
 }
 
+/// A line for each check of a group: its id and title.
+std::string list_of(const std::vector<ExplainedCheck>& pages, std::size_t width) {
+  std::vector<std::vector<std::string>> lines = {{"CHECK", "WHAT IS TRUE IF IT PASSES"}};
+  for (const ExplainedCheck& page : pages)
+    lines.push_back({std::string(page.about.id), std::string(page.about.title)});
+  return report::columns(std::move(lines), width, {1}) +
+         fmt::format("\n{} checks; gpuadm explain ID explains one, and -v all of them\n", pages.size());
+}
+
 /// Links to the anchors of docs/checks/make, which makes a page per area.
 std::string links(const std::vector<std::string>& ids) {
   std::vector<std::string> linked;
@@ -142,10 +152,17 @@ Result<Outcome> explain(const ExplainOptions& options, Io& io) {
   TRY(session::known_among(options.ids, explained_checks()));
   base::Tree tree = base::Tree::list();
   std::string text;
-  for (const ExplainedCheck& page : TRY(pages(options.common))) {
-    if (std::ranges::none_of(options.ids,
-                             [&](const auto& id) { return session::matches(page.about.id, id); }))
-      continue;
+  std::vector<ExplainedCheck> chosen = TRY(pages(options.common));
+  std::erase_if(chosen, [&](const ExplainedCheck& page) {
+    return std::ranges::none_of(options.ids,
+                                [&](const auto& id) { return session::matches(page.about.id, id); });
+  });
+  if (chosen.size() > options.ids.size() && options.format == Format::text &&
+      io.out_style.verbosity == report::Verbosity::normal) {
+    io.out(list_of(chosen, io.out_style.width));
+    return Outcome::done;
+  }
+  for (const ExplainedCheck& page : chosen) {
     tree.push(to_tree(page));
     text += (text.empty() ? "" : "\n") +
             (options.format == Format::markdown ? to_markdown(page) : to_text(page, io.out_style.width));

@@ -100,9 +100,21 @@ std::optional<PodReason> reason_of(const spec::Cluster& cluster, const kube::Pod
                                    session::ClusterClient& client) {
   const auto explanation = explain_pod(cluster, name, client.fleet(), client.assets());
   if (!explanation || explanation->is_well()) return std::nullopt;
-  constexpr std::size_t longest = 1000;
+  constexpr std::size_t longest = 1000, most_lines = 8;
   return PodReason{base::printable(explanation->headline(), longest),
-                   base::printable(explanation->first()->fix, longest)};
+                   base::printable(explanation->first()->fix, longest), last_lines(*explanation, most_lines)};
+}
+
+std::string last_lines(const kube::PodExplanation& explanation, std::size_t most) {
+  if (explanation.logs.empty()) return {};
+  const kube::LogExcerpt& log = explanation.logs.front();
+  std::string text = fmt::format("last log lines of container {}{}:", base::printable(log.container, 80),
+                                 log.is_previous ? " before its restart" : "");
+  const std::size_t first = log.lines.size() > most ? log.lines.size() - most : 0;
+  constexpr std::size_t longest = 300;
+  for (std::size_t i = first; i < log.lines.size(); ++i)
+    text += "\n    " + base::printable(log.lines[i], longest);
+  return text;
 }
 
 std::string explain_command(const kube::PodName& name, const session::Hosts& hosts,

@@ -26,14 +26,17 @@ namespace commands {
 
 /// Why a pod of a workload does not run: the first broken link of `gpuadm explain pod`.
 struct PodReason {
-  std::string what;  ///< one sentence
-  std::string fix;   ///< may be empty
+  std::string what;      ///< one sentence
+  std::string fix;       ///< may be empty
+  std::string log = {};  ///< the last lines of a container that failed, indented; empty: none
 };
 /// `name`: of the pod or of the workload. Nothing if it runs or has completed, if it could not be read, or
 /// after Ctrl-C.
 [[nodiscard]] std::optional<PodReason> reason_of(const spec::Cluster& cluster, const kube::PodName& name,
                                                  session::ClusterClient& client);
 
+/// The last lines of the first log of an explanation, below a line with its container; at most `most`.
+[[nodiscard]] std::string last_lines(const kube::PodExplanation& explanation, std::size_t most);
 /// "gpuadm explain pod NAMESPACE/NAME …" with the arguments that select the same cluster.
 [[nodiscard]] std::string explain_command(const kube::PodName& name, const session::Hosts& hosts,
                                           const session::Connection& connection);

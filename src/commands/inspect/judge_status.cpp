@@ -1,33 +1,60 @@
 #include "commands/inspect/judge_status.hpp"
 
+#include "gpuadm/cluster/gpu_chain.hpp"
+#include "gpuadm/session/cluster.hpp"
+
 #include <algorithm>
 
 namespace commands {
 
-/// They explain why a GPU is not allocatable.
-base::Result<std::vector<report::Finding>> StatusJudge::gpu_findings(
-    const session::ClusterSurvey& survey, const std::optional<facts::ClusterFacts>& view) {
+namespace {
+
+/// Of a host without an NVIDIA device, status reads a part only: its checks would all be unknown.
+bool is_examined(const facts::Facts& host) {
+  if (!host.nvidia.pci_gpus.empty() || !host.nvidia.gpus.empty()) return true;
+  return !host.os.id.empty() && session::state_of(host) != session::HostState::fresh;
+}
+
+}  // namespace
+
+JudgedStatus judge_cluster(const cluster::ClusterSurvey& survey, std::vector<report::Finding> findings) {
+  JudgedStatus judged;
+  judged.view = survey.view;
+  judged.findings = std::move(findings);
+  judged.status = cluster::status_of(survey, judged.findings);
+  const spec::Cluster cluster =
+      survey.view ? session::fitted(survey.cluster, survey.census, *survey.view) : survey.cluster;
+  judged.chains = cluster::gpu_chains(cluster, survey.census, survey.view, judged.findings);
+  judged.status.verdict =
+      cluster::verdict_of(std::move(judged.status.verdict), judged.findings, judged.chains);
+  return judged;
+}
+
+base::Result<std::vector<report::Finding>> StatusJudge::find(const session::ClusterSurvey& survey,
+                                                             const std::optional<facts::ClusterFacts>& view) {
   facts::Census census;
   for (const auto& [host, facts] : survey.survey.census)
-    if (facts && !(facts->nvidia.pci_gpus.empty() && facts->nvidia.gpus.empty())) census.emplace(host, facts);
+    if (facts && is_examined(*facts)) census.emplace(host, facts);
   if (census.empty()) return {};
   if (!data_) data_ = TRY(checks::read_data([&](std::string_view path) { return assets_.read(path); }));
   auto findings = checks::examine(survey.cluster, {}, census, *data_, checks::Stage::node);
-  if (view)
-    std::ranges::move(checks::examine_cluster(survey.cluster, census, *view, *data_),
-                      std::back_inserter(findings));
+  if (!view) return findings;
+  auto of_cluster = checks::examine_cluster(survey.cluster, census, *view, *data_);
+  // Status reads only a part of the cluster's objects; what it lacks of that part, status_of() reports.
+  std::erase_if(of_cluster,
+                [](const report::Finding& finding) { return finding.verdict == report::Verdict::unknown; });
+  std::ranges::move(of_cluster, std::back_inserter(findings));
   return findings;
 }
 
 base::Result<JudgedStatus> StatusJudge::judge(const session::ClusterSurvey& survey,
                                               const std::string& asked) {
-  JudgedStatus judged;
-  if (survey.view) judged.view = TRY(facts::parse_cluster(*survey.view));
-  judged.findings = TRY(gpu_findings(survey, judged.view));
-  judged.status =
-      cluster::status_of({survey.cluster, survey.survey.census, judged.view, asked}, judged.findings);
-  for (cluster::Problem& problem : judged.status.problems)
-    if (problem.remedy.starts_with("gpuadm ")) problem.remedy += rest_;
+  std::optional<facts::ClusterFacts> view;
+  if (survey.view) view = TRY(facts::parse_cluster(*survey.view));
+  JudgedStatus judged =
+      judge_cluster({survey.cluster, survey.survey.census, view, asked}, TRY(find(survey, view)));
+  for (cluster::Problem& problem : judged.status.verdict.problems)
+    if (complete_) problem.remedy = complete_(problem.remedy);
   return judged;
 }
 

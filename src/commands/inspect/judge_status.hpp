@@ -5,6 +5,7 @@
 #include "gpuadm/cluster/status.hpp"
 #include "gpuadm/session/recording.hpp"
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,29 +13,35 @@
 
 namespace commands {
 
-/// The status of a cluster, and what it was judged from.
+/// The status of a cluster with its verdict, and what it was judged from.
 struct JudgedStatus {
   cluster::Status status;
   std::optional<facts::ClusterFacts> view;
-  std::vector<report::Finding> findings;  ///< of hosts with GPUs: stages node and cluster
+  std::vector<report::Finding> findings;  ///< of the hosts that were read in full, and of the cluster
+  std::vector<cluster::GpuChain> chains;
 };
 
-/// Judges surveys. Reads the data of the checks once, if there is a GPU.
+/// The judgment that every screen of a cluster shows: status, dashboard, doctor, verify, the end of init.
+[[nodiscard]] JudgedStatus judge_cluster(const cluster::ClusterSurvey& survey,
+                                         std::vector<report::Finding> findings);
+
+/// Judges surveys. Reads the data of the checks once, if a host was read in full.
 class StatusJudge {
  public:
-  /// `rest`: the arguments that select the same hosts, for suggested commands (session::typed). `assets` must
-  /// outlive this.
-  StatusJudge(const assets::Store& assets, std::string rest) : assets_(assets), rest_(std::move(rest)) {}
+  using Complete = std::function<std::string(std::string_view)>;
+  /// `complete`: adds to suggested commands what was typed (report::Style). `assets` must outlive this.
+  StatusJudge(const assets::Store& assets, Complete complete)
+      : assets_(assets), complete_(std::move(complete)) {}
   /// `asked`: the control-plane node that described the cluster; empty: none did.
   [[nodiscard]] base::Result<JudgedStatus> judge(const session::ClusterSurvey& survey,
                                                  const std::string& asked);
 
  private:
-  [[nodiscard]] base::Result<std::vector<report::Finding>> gpu_findings(
+  [[nodiscard]] base::Result<std::vector<report::Finding>> find(
       const session::ClusterSurvey& survey, const std::optional<facts::ClusterFacts>& view);
 
   const assets::Store& assets_;
-  std::string rest_;
+  Complete complete_;
   std::shared_ptr<const checks::Data> data_;
 };
 

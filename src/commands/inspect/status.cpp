@@ -34,9 +34,9 @@ using base::Fault;
 Result<cluster::Status> judge(const session::StatusSurvey& found, StatusJudge& judges) {
   cluster::Status status = TRY(judges.judge(found.survey, found.asked)).status;
   if (!found.survey.view && found.unread)
-    status.problems.push_back({"the cluster",
-                               "no control-plane node describes the cluster: " + found.unread->what,
-                               found.unread->hint});
+    status.verdict.problems.push_back({"the cluster",
+                                       "no control-plane node describes the cluster: " + found.unread->what,
+                                       found.unread->hint});
   return status;
 }
 
@@ -114,11 +114,11 @@ Result<> goes_together(const StatusOptions& options) {
 Result<Outcome> status(const StatusOptions& options, Io& io) {
   TRY(goes_together(options));
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
-  StatusJudge judges(assets, session::typed({options.hosts.file, {}}, options.common.connection));
+  StatusJudge judges(assets, io.err_style.complete);
   if (!options.from.empty()) {
     const cluster::Status status = TRY(judge(TRY(recorded(options.from)), judges));
     io.out(in_form(status, options.form, io.out_style.width));
-    return status.problems.empty() ? Outcome::done : Outcome::failed;
+    return status.verdict.health() == cluster::Health::well ? Outcome::done : Outcome::failed;
   }
   const spec::Cluster cluster = TRY(session::read_cluster(options.hosts, options.common.connection));
   const auto connections = TRY(session::Connections::open(cluster, options.common.connection, io));
@@ -128,7 +128,7 @@ Result<Outcome> status(const StatusOptions& options, Io& io) {
   const cluster::Status status = TRY(judge(found, judges));
   io.out(in_form(status, options.form, io.out_style.width));
   if (found.survey.survey.none_reached()) return Outcome::unreachable;
-  return status.problems.empty() ? Outcome::done : Outcome::failed;
+  return status.verdict.health() == cluster::Health::well ? Outcome::done : Outcome::failed;
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "gpuadm/session/pod_tests.hpp"
 #include "gpuadm/session/run_playbook.hpp"
 
+#include "commands/inspect/judge_status.hpp"
 #include "commands/install/identity.hpp"
 #include "commands/shared_options.hpp"
 
@@ -174,15 +175,20 @@ Result<> walk_all(Walk& walk, const std::vector<Link>& links, const session::Pod
   return {};
 }
 
-/// Prints the findings, and returns the outcome.
+/// Prints the findings and the verdict of the cluster, and returns the outcome.
 Outcome conclude(const Walk& walk, const std::vector<GpuNode>& nodes, std::size_t tested,
-                 const facts::ClusterFacts& facts, const VerifyOptions& options, const Io& io) {
+                 const facts::ClusterFacts& facts, const cluster::Verdict& verdict,
+                 const VerifyOptions& options, const Io& io) {
   if (options.format == Format::json) {
     base::Tree tree = report::to_tree(walk.findings());
     tree.set("gpus", gpus_of(nodes));
+    tree.set("verdict", to_tree(verdict));
     io.out(base::json::write(tree) + "\n");
   } else {
     io.out(summary(nodes, tested, walk) + "\n");
+    if (verdict.health() != cluster::Health::well)
+      io.out(fmt::format("{}: gpuadm status{}\n", to_text(verdict),
+                         session::typed(options.hosts, options.common.connection)));
   }
   for (const std::string& name : left_out(facts, nodes))
     io.err(fmt::format("{} also has GPUs and was not selected: not verified\n", base::printable(name)));
@@ -231,7 +237,12 @@ Result<Outcome> verify(const VerifyOptions& options, Io& terminal) {
   const auto tried = walk_all(walk, links, context, inputs, options, io);
   TRY(session.folder.save_results(cluster, survey.census, walk.findings()));
   if (!tried) return std::unexpected(tried.error());
-  return conclude(walk, nodes, context.nodes.size(), facts, options, io);
+  std::vector<Finding> all_findings = findings;
+  std::ranges::copy(walk.findings(), std::back_inserter(all_findings));
+  const cluster::Verdict verdict =
+      judge_cluster({cluster, survey.census, facts, context.control_plane}, std::move(all_findings))
+          .status.verdict;
+  return conclude(walk, nodes, context.nodes.size(), facts, verdict, options, io);
 }
 
 }  // namespace

@@ -179,7 +179,7 @@ Command adopt_command() {
                        "Bundle that the cluster was installed from, to report drift");
             const Option record = line.flag(
                 "--record", options.record,
-                "Also store it on the control plane, for gpuadm join --to; gpuadm undo reverts this");
+                "Also store it on the control plane, for gpuadm join with --to; gpuadm undo reverts this");
             add_consent(line, options.consent, record);
           },
       .examples = {{"gpuadm adopt root@192.0.2.10", "a cluster created with kubeadm"}},

@@ -2,7 +2,9 @@
 #include "gpuadm/base/yaml.hpp"
 #include "gpuadm/session/cluster.hpp"
 #include "gpuadm/session/connections.hpp"
+#include "gpuadm/session/recording.hpp"
 
+#include "commands/inspect/judge_status.hpp"
 #include "commands/install/bring_up_stages.hpp"
 #include "commands/run_summary.hpp"
 
@@ -26,6 +28,17 @@ Result<std::filesystem::path> fetch_kubeconfig(const spec::Cluster& cluster, con
   return file;
 }
 
+/// What stands now, as status judges it. Nothing: it could not be read, or the run did not wait for it.
+std::optional<cluster::Status> read_status(const BringUpRun& run, const spec::Cluster& cluster) {
+  if (run.options.waiting != Waiting::until_it_works) return std::nullopt;
+  const auto found = session::survey_cluster(cluster, *run.session.fleet, run.assets);
+  if (!found || found->asked.empty()) return std::nullopt;
+  StatusJudge judges(run.assets, {});
+  auto judged = judges.judge(found->survey, found->asked);
+  if (!judged) return std::nullopt;
+  return std::move(judged->status);
+}
+
 }  // namespace
 
 Result<> conclude(const BringUpRun& run, const session::PlaybookRun& executed, Io& io) {
@@ -39,9 +52,10 @@ Result<> conclude(const BringUpRun& run, const session::PlaybookRun& executed, I
     return {};
   }
   const Hosts& reached_by = run.setup.reached_by ? *run.setup.reached_by : options.hosts;
-  io.out(to_text(
-      {cluster, run.survey.census, kubeconfig, session::typed(reached_by, options.common.connection),
-       options.waiting == Waiting::until_it_works, spec::kubernetes_of(cluster, executed.decisions)}));
+  io.out(
+      to_text({cluster, run.survey.census, kubeconfig, session::typed(reached_by, options.common.connection),
+               options.waiting == Waiting::until_it_works, spec::kubernetes_of(cluster, executed.decisions),
+               read_status(run, cluster)}));
   return {};
 }
 

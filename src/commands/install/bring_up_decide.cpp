@@ -45,7 +45,7 @@ Result<> same_version(const spec::Cluster& cluster, const facts::Census& census,
         fmt::format("{} runs Kubernetes {}, and the bundle {} contains {}", host.name, runs->text(),
                     bundle->directory.string(), carried->text()),
         *runs < *carried
-            ? "`gpuadm upgrade --bundle` upgrades a cluster"
+            ? "`gpuadm upgrade --bundle DIR` upgrades a cluster"
             : fmt::format("a node cannot be downgraded: use a bundle of Kubernetes {}", runs->text()));
   }
   return {};
@@ -90,6 +90,10 @@ Result<Decided> decide(const BringUpRun& run) {
   decided.version = TRY(choose_version(cluster, census, run.library, run.bundle));
   TRY(session::refuse_expired(census));
   TRY(same_version(cluster, census, run.bundle));
+  const spec::Host* first = playbook::first_control_plane(cluster, census);
+  if (decided.version && first && !playbook::is_node(*census.at(first->name)))
+    TRY(session::require_network_images(cluster, run.library.catalog(), decided.version->version, run.bundle,
+                                        run.choice));
   spec::Decisions& decisions = decided.decisions;
   if (decided.version) decisions.kubernetes = decided.version->version;
   decisions.may_exist = run.setup.existing == Existing::accepted;

@@ -85,6 +85,8 @@ Result<std::string> wait_ready(ReachedCluster& cluster, const AwaitedPod& awaite
     const auto reason = reason_of(cluster.spec(), name, cluster.client());
     std::string what = reason ? reason->what : verdict.text;
     if (fault == Fault::timeout) what = kube::describe(verdict) + (what.empty() ? "" : ": " + what);
+    // The pod is deleted after this, and its log with it.
+    if (reason && !reason->log.empty()) what += "\n  " + reason->log;
     return base::Error{fault, std::move(what), reason ? reason->fix : verdict.fix};
   };
   TRY(wait_until_ready(cluster, timeout, read, not_ready, io));

@@ -55,7 +55,7 @@ std::optional<PodLink> unbound(const PodView& view, const Claim& claim) {
     return broken("scheduled", "no-storage-class",
                   what + ": it names no StorageClass, and no PersistentVolume fits", seen,
                   fmt::format("gpuadm storage claim {} --size SIZE --on STORAGE -n {}, or gpuadm storage add "
-                              "--default-class",
+                              "NAME local --host HOST --path PATH --default-class",
                               claim.name, claim.ns));
   }
   const auto place = classes ? std::ranges::find(*classes, claim.storage_class, &facts::StorageClass::name)

@@ -40,7 +40,8 @@ constexpr std::array<Pattern, 12> image_patterns = {
      {{"pull access denied"},
       "image-not-found",
       "the image {image} does not exist, or the registry {registry} requires a login",
-      "correct the image name, or add a pull secret: kubectl -n {namespace} create secret docker-registry "
+      "correct the image name, or add a pull secret with: kubectl -n {namespace} create secret "
+      "docker-registry "
       "NAME "
       "--docker-server={server}"},
      {{"unauthorized", "forbidden", "authentication required", "no basic auth credentials",

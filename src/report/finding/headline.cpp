@@ -25,19 +25,6 @@ int gravest(const Chain& chain) {
   return worst;
 }
 
-/// Every chain with a failure, of all hosts, the most important first.
-std::vector<Chain> broken_chains(std::span<const Finding> findings) {
-  std::map<std::string_view, std::size_t> order;  // of the checks: every host has the table's order
-  for (const Finding& finding : findings) order.emplace(finding.id, order.size());
-  std::vector<Chain> all;
-  for (const auto& [host, of_host] : by_host(findings))
-    std::ranges::copy_if(chains(of_host), std::back_inserter(all), any_broken);
-  std::ranges::stable_sort(all, {}, [&](const Chain& chain) {
-    return std::tuple(gravest(chain), rank(chain.first), order.at(chain.first->id));
-  });
-  return all;
-}
-
 /// " on gpu1 and 2 more hosts", or empty if there is only one host.
 std::string where(const std::vector<std::string>& hosts, std::span<const Finding> findings) {
   std::set<std::string_view> all;
@@ -64,6 +51,18 @@ std::string nothing_broken(std::span<const Finding> findings) {
 }
 
 }  // namespace
+
+std::vector<Chain> broken_chains(std::span<const Finding> findings) {
+  std::map<std::string_view, std::size_t> order;  // of the checks: every host has the table's order
+  for (const Finding& finding : findings) order.emplace(finding.id, order.size());
+  std::vector<Chain> all;
+  for (const auto& [host, of_host] : by_host(findings))
+    std::ranges::copy_if(chains(of_host), std::back_inserter(all), any_broken);
+  std::ranges::stable_sort(all, {}, [&](const Chain& chain) {
+    return std::tuple(gravest(chain), rank(chain.first), order.at(chain.first->id));
+  });
+  return all;
+}
 
 std::optional<Chain> first_broken(std::span<const Finding> findings) {
   const std::vector<Chain> all = broken_chains(findings);

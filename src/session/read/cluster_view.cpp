@@ -31,16 +31,20 @@ spec::Cluster fitted(spec::Cluster cluster, const facts::Census& census, const f
   return cluster;
 }
 
-base::Error no_control_plane() {
-  return {Fault::usage, "none of these hosts is a control-plane node: no /etc/kubernetes/admin.conf",
-          "specify a control-plane node of the cluster"};
+base::Error no_control_plane(const facts::Census& census) {
+  const std::string none = "none of these hosts is a control-plane node: no /etc/kubernetes/admin.conf";
+  const bool are_nodes = std::ranges::any_of(
+      census, [](const auto& host) { return host.second && host.second->kubernetes.kubelet_conf; });
+  if (are_nodes) return {Fault::usage, none, "specify a control-plane node of the cluster"};
+  return {Fault::usage, (census.empty() ? "no cluster yet, or only workers: " : "no cluster yet: ") + none,
+          "gpuadm init; or specify a control-plane node of the cluster"};
 }
 
 Result<> has_control_plane(const spec::Cluster& cluster, const facts::Census& census) {
   if (std::ranges::any_of(cluster.hosts,
                           [&](const spec::Host& host) { return facts::is_control_plane(census, host.name); }))
     return {};
-  return std::unexpected(no_control_plane());
+  return std::unexpected(no_control_plane(census));
 }
 
 Result<transport::Command> view_command(const assets::Store& assets) {
@@ -66,7 +70,7 @@ Result<std::optional<std::string>> view_cluster(const spec::Cluster& cluster, co
   }
   if (!errors.empty()) return std::unexpected(base::joined(errors));
   if (!unreached_in(census).empty()) return std::nullopt;
-  return std::unexpected(no_control_plane());
+  return std::unexpected(no_control_plane(census));
 }
 
 Result<facts::ClusterFacts> read_cluster_with_retry(const spec::Cluster& cluster, const facts::Census& census,

@@ -36,7 +36,7 @@ class Surveyor {
       ask();
     }
     const auto& census = result_.survey.survey.census;
-    if (asked_.empty() && unreached_in(census).empty()) return std::unexpected(no_control_plane());
+    if (asked_.empty() && unreached_in(census).empty()) return std::unexpected(no_control_plane(census));
     return std::move(result_);
   }
 

@@ -1,6 +1,8 @@
+#include "gpuadm/base/text.hpp"
 #include "gpuadm/checks/checks.hpp"
 #include "gpuadm/playbook/playbook.hpp"
 #include "gpuadm/session/run_playbook.hpp"
+#include "gpuadm/spec/network_plugins.hpp"
 
 #include <fmt/format.h>
 
@@ -51,6 +53,29 @@ base::Result<> decide_drivers(const spec::Cluster& cluster, const facts::Census&
     decided.driver_modules = choice->modules;
   }
   return {};
+}
+
+base::Result<> require_network_images(const spec::Cluster& cluster, const playbook::Catalog& catalog,
+                                      const base::Version& kubernetes, const bundle::Bundle* bundle,
+                                      const plan::Choice& choice) {
+  if (!bundle || !plan::is_chosen("network/cluster", choice)) return {};
+  const spec::NetworkPluginRow& plugin = spec::row_of(cluster.network.plugin);
+  std::vector<std::string> missing;
+  for (const std::string_view key : base::words(plugin.images)) {
+    const auto image = catalog.find(std::string(key), kubernetes);
+    const auto carries = [&](const bundle::BundleFile& file) {
+      return file.kind == bundle::BundleKind::image &&
+             (file.name == *image || file.name.starts_with(*image + "@"));
+    };
+    if (image && std::ranges::none_of(bundle->files, carries)) missing.push_back(*image);
+  }
+  if (missing.empty()) return {};
+  return base::fail(
+      base::Fault::blocked,
+      fmt::format("the bundle {} lacks images of the network plugin {}: {}", bundle->directory.string(),
+                  plugin.name, base::join(missing, ", ")),
+      "create the bundle with this cluster file (gpuadm bundle create --for FILE -o DIR), or set "
+      "network.plugin: bridge, which needs no image, or: --skip-phases network/cluster");
 }
 
 void decide_supplies(const spec::Cluster& cluster, const facts::Census& census, const bundle::Bundle* bundle,

@@ -23,7 +23,7 @@ constexpr std::size_t shortest_password = 8;
 constexpr std::size_t salt_bytes = 16;
 
 Result<HubUser> parse_user(std::string_view line, const std::string& place) {
-  constexpr const char* form = "NAME:PASSWORD or NAME:PASSWORD:admin";
+  constexpr const char* form = "NAME:PASSWORD[:admin]";
   HubUser user;
   const std::size_t colon = line.find(':');
   if (colon == std::string_view::npos)

@@ -117,7 +117,7 @@ Result<Outcome> dashboard(const DashboardOptions& options, Io& io) {
   fleet->on_interrupt([] {});
   session::ClusterReadings readings = TRY(
       session::ClusterReadings::open(cluster, assets, workload::workload_kinds(), workload::selector_of("")));
-  StatusJudge judges(assets, session::typed({options.hosts.file, {}}, options.common.connection));
+  StatusJudge judges(assets, io.err_style.complete);
   PageData data(readings, judges, options.interval);
   const auto run = options.format == Format::html ? write_page : serve_page;
   return run(options, assets, files, data, readings, *fleet, io);

@@ -2,10 +2,8 @@
 
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/text.hpp"
-#include "gpuadm/cluster/gpu_chain.hpp"
 #include "gpuadm/cluster/health_state.hpp"
 #include "gpuadm/cluster/status_show.hpp"
-#include "gpuadm/session/cluster.hpp"
 #include "gpuadm/workload/state.hpp"
 
 #include <algorithm>
@@ -82,15 +80,13 @@ base::Result<> PageData::judge() {
   judged_ = readings_.version();
   const session::ClusterSurvey& survey = readings_.survey();
   const JudgedStatus judged = TRY(judges_.judge(survey, readings_.asked()));
-  const auto& census = survey.survey.census;
-  const spec::Cluster cluster =
-      judged.view ? session::fitted(survey.cluster, census, *judged.view) : survey.cluster;
+  verdict_ = judged.status.verdict;
   Tree tree = to_tree(judged.status);
   tree.erase("gpus");
   tree.set("read", readings_.asked().empty() ? "" : base::iso8601(readings_.viewed()));
   tree.set("old", old_because());
   tree.set("note", readings_.problem());
-  tree.set("chains", cluster::to_tree(cluster::gpu_chains(cluster, census, judged.view, judged.findings)));
+  tree.set("chains", cluster::to_tree(judged.chains));
   tree.set("workloads", workloads_tree(readings_));
   tree.set("health", health_tree());
   cluster_ = json_of(std::move(tree));
@@ -143,11 +139,37 @@ Tree PageData::hosts_tree() const {
   return list;
 }
 
+/// With the hosts whose GPUs gave no readings at the last sample.
+cluster::Verdict PageData::verdict() const {
+  cluster::Verdict verdict;
+  if (verdict_)
+    verdict = *verdict_;
+  else
+    verdict.unread.push_back({"the cluster", "it was not read yet", {}});
+  const Tree silent = board_.silent();
+  for (const auto& [host, state] : silent.entries()) {
+    const std::string& word = state.find("state")->text();
+    const bool known =
+        std::ranges::find(verdict.problems, host, &cluster::Problem::where) != verdict.problems.end();
+    if (word != "no nvidia-smi" && !known)
+      verdict.unread.push_back({host, word + ": " + state.find("why")->text(), {}});
+  }
+  return verdict;
+}
+
+Tree PageData::verdict_tree() const {
+  const cluster::Verdict now = verdict();
+  Tree tree = to_tree(now);
+  tree.set("problems", std::uint64_t{now.problems.size()});
+  return tree;
+}
+
 const std::string& PageData::live() {
   if (live_.empty())
     live_ = json_of(Tree::map_of({{"time", time_},
                                   {"interval", interval_},
                                   {"clusterVersion", std::uint64_t{judged_}},
+                                  {"verdict", verdict_tree()},
                                   {"hosts", hosts_tree()},
                                   {"plots", board_.plots()},
                                   {"gpus", board_.gpus()}}));

@@ -5,6 +5,7 @@
 
 #include "commands/inspect/judge_status.hpp"
 
+#include <optional>
 #include <string>
 
 namespace commands {
@@ -21,13 +22,15 @@ class PageData {
   [[nodiscard]] base::Result<> show(const session::GpuSamples& samples, session::SampleMoment moment);
   /// Judges what was read so far, even if it was judged a moment ago.
   [[nodiscard]] base::Result<> judge();
-  /// Hosts and GPUs, with the version of the other text.
+  /// The verdict, hosts and GPUs, with the version of the other text.
   [[nodiscard]] const std::string& live();
   /// The cluster: problems, nodes, chains, workloads, health.
   [[nodiscard]] const std::string& cluster();
 
  private:
   [[nodiscard]] base::Tree hosts_tree() const;
+  [[nodiscard]] base::Tree verdict_tree() const;
+  [[nodiscard]] cluster::Verdict verdict() const;
   [[nodiscard]] base::Tree health_tree() const;
   [[nodiscard]] std::string old_because() const;
 
@@ -35,6 +38,7 @@ class PageData {
   StatusJudge& judges_;
   const int interval_;
   cluster::GpuBoard board_;
+  std::optional<cluster::Verdict> verdict_;  ///< of the last judgment; nothing: there was none
   std::string time_;
   std::size_t judged_ = 0;      ///< the version of the readings that was judged
   base::Instant judge_at_;      ///< not before

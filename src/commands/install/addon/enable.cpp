@@ -56,7 +56,7 @@ Result<std::vector<ObjectName>> check_names(const AddonPlan& plan, session::Clus
   if (plan.addon->name == "local-path" && by_storage)
     return base::fail(
         Fault::blocked,
-        "the default StorageClass local-path was installed with its storage (gpuadm storage add "
+        "the default StorageClass local-path was installed with its storage (gpuadm storage add with "
         "--default-class)",
         "gpuadm addon verify local-path");
   return base::fail(Fault::blocked,

@@ -102,7 +102,7 @@ Result<std::string> slow_half(const std::string& host, const std::string& gpus, 
 
 constexpr std::size_t most_entries = 20000;
 
-struct Names {
+struct NodeNames {
   std::string ns, pod, container;
 };
 
@@ -127,8 +127,8 @@ void each_name(const std::filesystem::path& folder, const Each& each) {
 
 /// "NAMESPACE_POD_UID" in /var/log/pods, and "POD_NAMESPACE_CONTAINER-ID.log" in /var/log/containers. None of
 /// the names has an underscore.
-Names names_of(const facts::CgroupOwner& owner, const std::filesystem::path& root) {
-  Names names;
+NodeNames names_of(const facts::CgroupOwner& owner, const std::filesystem::path& root) {
+  NodeNames names;
   each_name(root / "var/log/pods", [&](const std::string& name) {
     const auto part = base::split(name, '_');
     if (part.size() != 3 || part[2] != owner.pod_uid) return;
@@ -185,7 +185,7 @@ Result<facts::Facts> read_node(const std::string& host, transport::Fleet& fleet,
 
 std::vector<cluster::GpuUser> gpu_users(const facts::Nvidia& nvidia, const std::filesystem::path& root) {
   std::vector<cluster::GpuUser> users;
-  std::map<std::string, Names> known;  // by the container, or by the pod
+  std::map<std::string, NodeNames> known;  // by the container, or by the pod
   for (const facts::Gpu& gpu : nvidia.gpus)
     for (const facts::GpuProcess& process : gpu.processes) {
       if (!base::to_int(process.pid)) continue;
@@ -193,7 +193,7 @@ std::vector<cluster::GpuUser> gpu_users(const facts::Nvidia& nvidia, const std::
       if (owner.pod_uid.empty()) continue;
       const std::string key = owner.pod_uid + "/" + owner.container;
       if (!known.contains(key)) known[key] = names_of(owner, root);
-      const Names& names = known[key];
+      const NodeNames& names = known[key];
       if (names.pod.empty()) continue;
       users.push_back({gpu.uuid, names.ns, names.pod, names.container, process.used_mib});
     }

@@ -66,12 +66,6 @@ Result<> read_node_objects(std::vector<HealthRow>& rows, const spec::Cluster& cl
   return {};
 }
 
-bool is_well(const HealthRow& row) {
-  const auto& on = row.on;
-  return on.reached && on.timer == "active" && (on.service.empty() || on.service == "success") && on.state &&
-         std::ranges::all_of(on.state->conditions, [](const auto& one) { return one.status == "True"; });
-}
-
 /// Prints the last run, the conditions and the taint of every node. Outcome::failed if a node is unhealthy,
 /// or does not check itself. Changes nothing.
 Result<Outcome> health_status(const HealthOptions& options, Io& io) {
@@ -87,7 +81,7 @@ Result<Outcome> health_status(const HealthOptions& options, Io& io) {
   else
     io.out(cluster::health_table(rows, io.out_style.width));
   if (none_reached) return Outcome::unreachable;
-  return std::ranges::all_of(rows, is_well) ? Outcome::done : Outcome::failed;
+  return cluster::health_verdict(rows).health() == cluster::Health::well ? Outcome::done : Outcome::failed;
 }
 
 }  // namespace

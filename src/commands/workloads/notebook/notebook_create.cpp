@@ -5,6 +5,7 @@
 
 #include "commands/inspect/explain_pod.hpp"
 #include "commands/shared_options.hpp"
+#include "commands/workloads/notebook/first_storage.hpp"
 #include "commands/workloads/notebook/notebook_plan.hpp"
 #include "commands/workloads/notebook/open_notebook.hpp"
 #include "commands/workloads/storage/claim_folders.hpp"
@@ -20,10 +21,11 @@ struct NotebookCreateOptions {
   Common common;
   Hosts hosts;
   workload::NotebookRequest request;
-  bool yaml = false;     ///< print the objects instead of creating them
-  bool offline = false;  ///< with `yaml`: connect to no host
-  bool keep = false;     ///< keep the objects if it does not become ready
-  bool tunnel = false;   ///< open a tunnel once it is ready
+  bool yaml = false;               ///< print the objects instead of creating them
+  bool offline = false;            ///< with `yaml`: connect to no host
+  bool keep = false;               ///< keep the objects if it does not become ready
+  bool tunnel = false;             ///< open a tunnel once it is ready
+  Consent consent = Consent::ask;  ///< to a storage for the first volume of the cluster
   std::chrono::seconds timeout{1800};
 };
 
@@ -135,7 +137,15 @@ Result<Outcome> notebook_create(const NotebookCreateOptions& options, Io& io) {
       options.hosts, options.common, options.yaml ? session::Access::read_only : session::Access::full, io));
   NotebookPlan plan = TRY(plan_notebook(options.request, options.hosts, *cluster));
   if (options.yaml) return print(plan, token, io);
-  TRY(check_notebook(plan, options.hosts, *cluster));
+  auto checked = check_notebook(plan, options.hosts, *cluster);
+  if (!checked && plan.lacks_storage) {
+    workload::NotebookRequest request = options.request;
+    request.storage = TRY(make_first_storage(
+        request, {options.common, options.hosts, request.name, request.ns}, options.consent, *cluster, io));
+    plan = TRY(plan_notebook(request, options.hosts, *cluster));
+    checked = check_notebook(plan, options.hosts, *cluster);
+  }
+  if (!checked) return std::unexpected(checked.error());
   if (!plan.note.empty()) io.err(plan.note + "\n");
   if (const std::string note = workload::note_of_share(plan.supply, plan.notebook.gpus); !note.empty())
     io.err(note + "\n");
@@ -158,7 +168,10 @@ void add_request(Line& line, workload::NotebookRequest& request) {
   line.value("--storage", request.storage, "NAME",
              "PersistentVolumeClaim for files; with --size: storage (gpuadm storage list) or StorageClass "
              "of a new one");
-  line.value("--size", request.size, "SIZE", "Create a volume of this size for files, such as 10Gi");
+  line.value("--size", request.size, "SIZE",
+             "Create a volume of this size for files, such as 10Gi; a cluster without storage gets a local "
+             "one, after a "
+             "question");
   line.value("--mount", request.mount, "DIR",
              "Directory of the volume in the container (default /home/jovyan/work)");
   line.value("--cpus", request.cpus, "CPUS", "CPUs to reserve, also the limit (default: no limit)");
@@ -191,6 +204,8 @@ Command notebook_create_command() {
                 .excludes(node_port);
             add_namespace(line, options.request.ns);
             add_wait_timeout(line, options.timeout, "Time limit until it is ready (default 1800)");
+            line.flag("-y,--yes", options.consent, Consent::given,
+                      "With --size: make a local storage without asking, if the cluster has none");
             line.flag("--keep", options.keep, "Keep a notebook that does not become ready");
             line.choice<bool, bool>("-o,--output", options.yaml, {{"text", false}, {"yaml", true}},
                                     "yaml: print the objects, with a new token, instead of creating them");

@@ -154,7 +154,9 @@ Result<> check_volume(const std::vector<Tree>& objects, NotebookPlan& plan, cons
     return {};
   }
   if (!plan.has_new_volume()) return check_claim(objects, notebook, hosts, cluster);
-  if (!plan.volume && notebook.storage_class.empty() && workload::default_classes(objects).empty())
+  plan.lacks_storage =
+      !plan.volume && notebook.storage_class.empty() && workload::default_classes(objects).empty();
+  if (plan.lacks_storage)
     return base::fail(Fault::blocked,
                       "--size: the cluster has no default StorageClass, so no volume can be created",
                       "name a storage, a StorageClass or an existing claim with --storage");
@@ -171,7 +173,8 @@ std::vector<Tree> NotebookPlan::objects(const base::Secret& token) const {
 
 Result<NotebookPlan> plan_notebook(const workload::NotebookRequest& request, const Hosts& hosts,
                                    ReachedCluster& cluster) {
-  NotebookPlan plan{TRY(workload::make_notebook(request)), {}, {}, {}, {}};
+  NotebookPlan plan{
+      .notebook = TRY(workload::make_notebook(request)), .supply = {}, .parts = {}, .volume = {}, .note = {}};
   const facts::ClusterFacts facts = TRY(cluster.client().read_nodes_and_pods());
   plan.supply = TRY(workload::supply_of(facts));
   plan.notebook.instance = TRY(workload::new_instance());
@@ -182,7 +185,8 @@ Result<NotebookPlan> plan_notebook(const workload::NotebookRequest& request, con
 
 Result<NotebookPlan> plan_notebook_offline(const workload::NotebookRequest& request, const Hosts& hosts,
                                            const Common& common) {
-  NotebookPlan plan{TRY(workload::make_notebook(request)), {}, {}, {}, {}};
+  NotebookPlan plan{
+      .notebook = TRY(workload::make_notebook(request)), .supply = {}, .parts = {}, .volume = {}, .note = {}};
   const assets::Store assets = TRY(assets::Store::open(common.assets));
   spec::Cluster cluster;
   if (!hosts.file.empty()) cluster = TRY(session::read_cluster(hosts, common.connection));
@@ -227,8 +231,8 @@ Result<> check_notebook(NotebookPlan& plan, const Hosts& hosts, ReachedCluster& 
         fmt::format("the namespace {} {}", notebook.ns, ns ? "is being deleted" : "does not exist"),
         "kubectl create namespace " + notebook.ns);
   TRY(check_free(objects, notebook));
-  TRY(check_volume(objects, plan, hosts, cluster));
-  return workload::check_fit(plan.supply, notebook.gpus, 1, workload::Placement::anywhere);
+  TRY(workload::check_fit(plan.supply, notebook.gpus, 1, workload::Placement::anywhere));
+  return check_volume(objects, plan, hosts, cluster);
 }
 
 }  // namespace commands

@@ -15,6 +15,7 @@ struct NotebookPlan {
   workload::GpuParts parts;
   std::optional<ClaimPlan> volume;  ///< a new claim on a storage of gpuadm, which the notebook owns
   std::string note;                 ///< for the operator; empty: none
+  bool lacks_storage = false;       ///< a new volume is requested, and the cluster has no place for one
   /// Whether a volume is created with it.
   [[nodiscard]] bool has_new_volume() const { return volume || !notebook.size.empty(); }
   /// The objects in the order of creation.

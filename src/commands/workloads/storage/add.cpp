@@ -1,3 +1,5 @@
+#include "commands/workloads/storage/add.hpp"
+
 #include "gpuadm/base/files.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/facts/control_plane.hpp"
@@ -15,20 +17,6 @@
 namespace commands {
 
 namespace {
-
-struct StorageAddOptions {
-  Common common;
-  Hosts hosts;                   ///< all hosts of the cluster; with a file, only the file
-  std::string name, kind;        ///< of the storage; kinds: spec::storage_kinds
-  std::string host, path;        ///< local, path, cephfs
-  std::string server, exported;  ///< nfs
-  std::vector<std::string> monitors;
-  std::string user, key_file;  ///< cephfs
-  std::string mount_options;
-  bool default_class = false;  ///< local
-  Consent consent = Consent::ask;
-  Format format = Format::text;
-};
 
 using base::Fault;
 using base::Tree;
@@ -145,8 +133,8 @@ void show_next(const StorageAddOptions& options, Io& io) {
   io.out(fmt::format("\n  for a pod: gpuadm storage claim NAME --size 10Gi --on {}{}\n", options.name, rest));
 }
 
-/// Mounts a storage on every host, tests that all hosts have the same share, and adds it to the cluster file:
-/// to the operator's, and to the one on the control plane, from which joining hosts get it.
+}  // namespace
+
 Result<Outcome> storage_add(const StorageAddOptions& options, Io& io) {
   const spec::Storage storage = TRY(asked(options));
   TRY(check_all_hosts(options.hosts));
@@ -190,8 +178,6 @@ Result<Outcome> storage_add(const StorageAddOptions& options, Io& io) {
   show_next(options, io);
   return outcome;
 }
-
-}  // namespace
 
 Command storage_add_command() {
   return CommandRow<StorageAddOptions>{
