@@ -14,8 +14,8 @@ void add_pods(const ClusterSurvey& survey, GpuUse& use) {
   const auto place = survey.census.find(use.counts.host);
   const bool is_read = place != survey.census.end() && place->second.has_value();
   const facts::Node* node = survey.view && is_read ? node_of(*survey.view, *place->second) : nullptr;
-  const bool is_no_node = survey.view && survey.view->nodes && is_read && node == nullptr;
-  if (is_no_node || (node && survey.view->pods)) use.used = 0;
+  const bool lacks_node = survey.view && survey.view->nodes && is_read && node == nullptr;
+  if (lacks_node || (node && survey.view->pods)) use.used = 0;
   if (!node || !use.used) return;
   for (const facts::Pod* pod : gpu_pods(*survey.view, node->name)) {
     if (!allocates_by_claims(*survey.view, *node))

@@ -13,7 +13,7 @@ disable() { gpuadm --assets over addon disable prometheus "$@"; }
 
 # An object: VERSION KIND NAMESPACE NAME [own] (with the labels of the add-on).
 object() {
-  jq -cn --arg version "$1" --arg kind "$2" --arg space "$3" --arg name "$4" --arg own "${5:-}" '{apiVersion: $version, kind: $kind,
+  jq -cn --arg version "$1" --arg kind "$2" --arg namespace "$3" --arg name "$4" --arg own "${5:-}" '{apiVersion: $version, kind: $kind,
     metadata: ({name: $name, uid: "uid-\($kind)-\($name | gsub("[^a-z]"; ""))"} + (if $namespace == "" then {} else {namespace: $namespace} end) +
       (if $own == "" then {} else {labels: {"app.kubernetes.io/managed-by": "gpuadm", "gpuadm.io/kind": "addon", "gpuadm.io/name": "prometheus"}} end))}'
 }

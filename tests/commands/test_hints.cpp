@@ -76,11 +76,11 @@ void check(const std::string& where, const std::string& text, std::size_t& count
     const bool is_notation =
         std::ranges::any_of(one.words, [](const std::string& word) { return word.contains('|'); });
     const bool is_any = one.words.size() > 2 && one.words[2] == "1";  // "gpuadm addon {} {}"
-    const bool goes_on = one.end + 1 >= text.size();                  // the source appends words
+    const bool continues = one.end + 1 >= text.size();                // the source appends words
     std::string why = is_notation || is_any ? std::string() : refusal(one.words);
-    if (why.ends_with(" is required") && (goes_on || one.words.size() <= 3)) continue;  // a mention
+    if (why.ends_with(" is required") && (continues || one.words.size() <= 3)) continue;  // a mention
     CHECK_MESSAGE(why.empty(), where << ": " << shown(one.words) << ": " << why);
-    if (!why.empty() || is_notation || is_any || goes_on) continue;
+    if (!why.empty() || is_notation || is_any || continues) continue;
     const std::string sentence = text.substr(one.begin, one.end - one.begin);
     for (const Words& line : typed_lines()) {
       const auto typed = commands::typed_line(line);

@@ -53,7 +53,7 @@ offers 1 120
 exits 0 gpu list -o json
 jq -e --arg uuid "$uuid" '.gpus[] | select(.uuid == $uuid) | .health == "quarantined" and .allocatable == false and (.why | contains("ticket 4711"))' out >/dev/null ||
   fail "gpu list does not say it"
-# The plugin of before has been replaced twice: its last offer may be taken away before the new one registers.
+# The plugin of before has been replaced twice: its last offer may end before the new one registers.
 verified() { gpuadm verify -f cluster.yaml --only allocatable; }
 within 120 "the node's offer" verified
 says "1 nvidia.com/gpu, for 1 GPU"
