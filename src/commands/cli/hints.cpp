@@ -141,7 +141,7 @@ bool is_same(std::string_view target, std::string_view name) {
   return host == name || (host.starts_with(name) && host.substr(name.size()).starts_with('.'));
 }
 
-std::string quoted(const std::string& text) {
+std::string word_quoted(const std::string& text) {
   const bool plain = std::ranges::all_of(text, [](unsigned char c) {
     return std::isalnum(c) != 0 ||
            std::string_view("@%+=:,./_-[]~{}…").find(static_cast<char>(c)) != std::string_view::npos;
@@ -278,7 +278,7 @@ std::string complete_hint(std::string_view sentence, const TypedLine& typed) {
       text += sentence.substr(one.begin, one.end - one.begin);
     } else {
       std::string command;
-      for (const std::string& word : words) command += (command.empty() ? "" : " ") + quoted(word);
+      for (const std::string& word : words) command += (command.empty() ? "" : " ") + word_quoted(word);
       text += command;
     }
     from = one.end;
