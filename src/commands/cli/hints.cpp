@@ -245,10 +245,10 @@ std::vector<Suggestion> suggestions_in(std::string_view sentence) {
              !(word.back() == ')' && word.find('(') != std::string::npos))
         word.pop_back();
       const bool stops = word.size() < size;
-      // The end of a sentence; but ids of checks may end in a dot: "--only gpu."
+      // The end of a sentence; but ids of checks may end in a dot, "--only gpu.", and `--src .` is a folder.
       const std::string& before = found.words.back();
-      const bool ends =
-          word.ends_with('.') && before != "--only" && before != "--skip" && !word.ends_with("..");
+      const bool ends = word.size() > 1 && word.ends_with('.') && before != "--only" && before != "--skip" &&
+                        !word.ends_with("..");
       if (ends) word.pop_back();
       const CommandHelp* inner = group != nullptr ? below(*group, word) : nullptr;
       if (!command && inner == nullptr) break;
@@ -259,7 +259,7 @@ std::vector<Suggestion> suggestions_in(std::string_view sentence) {
         break;
       if (word.starts_with('(') || word.starts_with('>') || word.empty()) break;
       found.words.push_back(word);
-      found.end = end - (stops ? size - word.size() : 0);
+      found.end = end - (stops || ends ? size - word.size() : 0);
       i = end;
       if (stops || ends) break;
     }
