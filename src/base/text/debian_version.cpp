@@ -45,7 +45,7 @@ int compare_parts(std::string_view a, std::string_view b) {
 struct DebianVersion {
   std::string_view epoch, upstream, revision;
 };
-DebianVersion split(std::string_view text) {
+DebianVersion split_version(std::string_view text) {
   DebianVersion version{.epoch = {}, .upstream = text, .revision = {}};
   if (const std::size_t colon = text.find(':'); colon != std::string_view::npos) {
     version.epoch = text.substr(0, colon);
@@ -61,7 +61,7 @@ DebianVersion split(std::string_view text) {
 }  // namespace
 
 int compare_debian_versions(std::string_view a, std::string_view b) {
-  const DebianVersion x = split(a), y = split(b);
+  const DebianVersion x = split_version(a), y = split_version(b);
   if (const int less = compare_parts(x.epoch, y.epoch); less != 0) return less;
   if (const int less = compare_parts(x.upstream, y.upstream); less != 0) return less;
   return compare_parts(x.revision, y.revision);
