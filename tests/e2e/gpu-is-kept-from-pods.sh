@@ -56,6 +56,7 @@ jq -e --arg uuid "$uuid" '.gpus[] | select(.uuid == $uuid) | .health == "quarant
 # The plugin of before has been replaced twice: its last offer may end before the new one registers.
 verified() { gpuadm verify -f cluster.yaml --only allocatable; }
 within 120 "the node's offer" verified
+exits 0 verified
 says "1 nvidia.com/gpu, for 1 GPU"
 gpuadm doctor -f cluster.yaml --only gpu.health --fail-on never >out 2>err || fail "doctor fails"
 says "GPU 1 (NVIDIA H200) is in quarantine: pods do not get it"

@@ -69,6 +69,14 @@ constexpr Sign oom{
     Severity::warning,
     "the machine ran out of memory and a process was killed",
     "give pods memory limits, reserve memory for the system (systemReserved of the kubelet), or add memory"};
+/// A container at its memory limit: a state of its pod, not of the host.
+constexpr Sign limit_of_container{
+    {{{"memory cgroup out of memory"}, {"oom-kill:constraint=constraint_memcg"}, {"invoked oom-killer"}}},
+    {},
+    0,
+    Severity::note,
+    "",
+    ""};
 constexpr Sign machine_check{
     {{{"machine check exception"},
       {"[hardware error]", "uncorrected"},
@@ -143,8 +151,9 @@ constexpr Sign denied{{{{"apparmor=\"denied\"", "nvidia"},
                       "aa-status; if it belongs to the program: change the profile that the line names"};
 
 /// Lines that another check is about, or that report no fault.
-constexpr std::array<const Sign*, 9> all_signs = {
-    &hung, &oom, &machine_check, &disk, &nic_power, &peermem, &conntrack_full, &upperdir, &signals};
+constexpr std::array<const Sign*, 10> all_signs = {
+    &hung,      &oom,     &limit_of_container, &machine_check, &disk,
+    &nic_power, &peermem, &conntrack_full,     &upperdir,      &signals};
 
 /// Whether a line of the log reports an error: by its priority, otherwise by its words.
 bool reports_error(const LogLine& line) {
