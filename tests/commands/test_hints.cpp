@@ -5,8 +5,8 @@
 #include "literals.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <map>
-#include <regex>
 
 /// Every command that gpuadm suggests is one that its own command line takes, and acts on the hosts that were
 /// typed.
@@ -59,14 +59,44 @@ std::string shown(const Words& words) {
   return text;
 }
 
-/// A template with values in its fields, and optional parts left out.
-std::string filled(std::string text) {
-  text = std::regex_replace(text, std::regex(R"(\{\{|\}\})"), "");
-  text = std::regex_replace(text, std::regex(R"(([a-z}])\{\})"), "$1");  // what was typed, appended
-  text = std::regex_replace(text, std::regex(R"(\{[a-z0-9_]*\})"), "1");
-  text = std::regex_replace(text, std::regex(R"(\b(N|SIZE)\b)"), "1");
-  text = std::regex_replace(text, std::regex(R"(\[[^\]]*\])"), "");
-  return std::regex_replace(text, std::regex("…"), "");
+bool is_word_byte(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
+}
+
+/// A template with values in its fields, and optional parts left out. Read byte by byte: std::regex recurses
+/// once a byte, and an asset is longer than a stack with sanitizers has frames.
+std::string filled(std::string_view text) {
+  constexpr std::string_view ellipsis = "…";
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::string_view rest = text.substr(at);
+    const auto end_of = [&](char closing) { return rest.find(closing, 1); };
+    if (rest.starts_with("{{") || rest.starts_with("}}")) {
+      at += 2;
+    } else if (rest.starts_with(ellipsis)) {
+      at += ellipsis.size();
+    } else if (rest.front() == '[' && end_of(']') != std::string_view::npos) {
+      at += end_of(']') + 1;
+    } else if (rest.front() == '{' && end_of('}') != std::string_view::npos &&
+               std::ranges::all_of(rest.substr(1, end_of('}') - 1), is_word_byte)) {
+      const bool appended = rest.starts_with("{}") && at > 0 &&  // what was typed, after a word
+                            (std::islower(static_cast<unsigned char>(text[at - 1])) || text[at - 1] == '}');
+      if (!appended) out += '1';
+      at += end_of('}') + 1;
+    } else if (is_word_byte(rest.front())) {
+      const auto stop = std::ranges::find_if_not(rest, is_word_byte);
+      const std::string_view word(rest.begin(), stop);
+      if (word == "N" || word == "SIZE")
+        out += '1';
+      else
+        out += word;
+      at += word.size();
+    } else {
+      out += rest.front();
+      ++at;
+    }
+  }
+  return out;
 }
 
 /// Checks the suggestions of a text as they are, and with each line that was typed. `count`: of the commands.

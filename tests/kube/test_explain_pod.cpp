@@ -13,7 +13,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <map>
-#include <regex>
 #include <set>
 
 namespace {
@@ -46,6 +45,15 @@ Tree expected_of(const std::string& asked, const kube::PodExplanation& explanati
   return tree;
 }
 
+/// Whether a text has a field of a template that nothing was put into: `{name}`.
+bool has_field(std::string_view text) {
+  for (std::size_t at = text.find('{'); at != std::string_view::npos; at = text.find('{', at + 1)) {
+    const std::size_t end = text.find_first_not_of("abcdefghijklmnopqrstuvwxyz_", at + 1);
+    if (end != std::string_view::npos && end > at + 1 && text[end] == '}') return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 TEST_CASE("explain pod: the first broken link of every case is named, with evidence and fix") {
@@ -68,7 +76,7 @@ TEST_CASE("explain pod: the first broken link of every case is named, with evide
       if (first->state == kube::LinkState::broken) CHECK_MESSAGE(!first->fix.empty(), first->what);
     }
     const std::string text = kube::to_text(explanation, 100);
-    CHECK_MESSAGE(!std::regex_search(text, std::regex("\\{[a-z_]+\\}")), text);
+    CHECK_MESSAGE(!has_field(text), text);
     CHECK(std::ranges::count(text, '\n') <= 24);
   }
   CHECK(reasons.size() >= 50);

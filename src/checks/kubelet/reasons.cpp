@@ -72,8 +72,8 @@ void kubelet_registers(const Subject& s, const PodStates& states, Verdicts& out)
   const std::string& certified = s.facts.kubernetes.node_name;
   const bool overridden = s.facts.kubernetes.kubelet_flags.contains("--hostname-override");
   const bool renamed = !certified.empty() && !own.empty() && !overridden && own != certified;
-  // A connection that is not made (Go's "dial tcp") is no refusal: kubeadm.kubelet-bootstrap and
-  // cl.apiserver.healthz judge it.
+  // The API server has refused nothing where a connection was not made (Go's "dial tcp"):
+  // kubeadm.kubelet-bootstrap and cl.apiserver.healthz judge that.
   std::string line;
   for (const std::string& text : states.kubelet_log)
     if (text.contains("Unable to register node") && !text.contains("dial tcp")) line = text;

@@ -14,7 +14,6 @@ namespace checks {
 namespace {
 
 using base::Version;
-using spec::Engine;
 
 constexpr double gib = 1024.0 * 1024.0;  // of KiB
 
