@@ -96,7 +96,7 @@ TEST_CASE("what is printed of a manifest is what is sent, for every reader of YA
     CHECK(*yaml::read(yaml::write(*tree), "again", dialect) == *tree);
 }
 
-TEST_CASE("keys that Kubernetes reads as other words, merge keys and tags are refused with their place") {
+TEST_CASE("keys that Kubernetes reads as other words, and tags, are refused with their place") {
   const auto refusal = [](const char* text) {
     const auto tree = yaml::read(text, "m.yaml", yaml::Dialect::kubernetes);
     return tree ? "read" : tree.error().what;
@@ -106,9 +106,23 @@ TEST_CASE("keys that Kubernetes reads as other words, merge keys and tags are re
   CHECK(refusal("1.30: a\n").ends_with("quote it"));
   CHECK(refusal("null: a\n") == "m.yaml:1:1: a key must be a word");
   CHECK(refusal("\"on\": a\n80: b\ntrue: c\n") == "read");
-  CHECK(refusal("a: &x { b: 1 }\nc: { <<: *x }\n") ==
-        "m.yaml:2:6: merge keys ('<<') are not supported: write the values");
+  CHECK(refusal("a: &x { b: 1 }\nc: { b: 2, <<: *x }\n") ==
+        "m.yaml:2:16: the merge key '<<' follows b, which it also has: write it first");
+  CHECK(refusal("c: { <<: 1 }\n") == "m.yaml:1:10: the value of the merge key '<<' is not a map");
   CHECK(refusal("a: !!float 1\n") == "m.yaml:1:4: the tag of '1' is not supported");
+}
+
+TEST_CASE("merge keys add entries of other maps, as kubectl reads them") {
+  const auto read = [](const char* text) {
+    const auto tree = yaml::read(text, "m.yaml", yaml::Dialect::kubernetes);
+    REQUIRE_MESSAGE(tree, tree.error().what);
+    return json::write(*tree, 0);
+  };
+  CHECK(read("a: &x { b: 1, c: 2 }\nd: { <<: *x, c: 3 }\n") == R"({"a":{"b":1,"c":2},"d":{"c":3,"b":1}})");
+  CHECK(read("a: &x { b: 1 }\nc: &y { b: 2, d: 3 }\ne:\n  <<: [*x, *y]\n  f: 4\n") ==
+        R"({"a":{"b":1},"c":{"b":2,"d":3},"e":{"f":4,"b":1,"d":3}})");
+  // A quoted one is a word.
+  CHECK(read("a: { \"<<\": 1 }\n") == R"({"a":{"<<":1}})");
 }
 
 TEST_CASE("gpuadm's own files are read by YAML 1.2") {

@@ -16,7 +16,7 @@ enum class Dialect {
   core,  ///< YAML 1.2, core schema: gpuadm's own files
   /// As Kubernetes types them (kubernetes_scalar): manifests, and files of its programs. What Kubernetes does
   /// not read, or reads as another key than is written, is refused: numbers without a form in JSON, keys such
-  /// as `on` and `0400`, merge keys, tags other than !!str.
+  /// as `on` and `0400`, tags other than !!str. Merge keys (`<<`) are replaced by the entries that they add.
   kubernetes
 };
 

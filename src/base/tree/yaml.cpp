@@ -86,7 +86,9 @@ class Builder final : public YAML::EventHandler {
     YAML::anchor_t anchor;
     std::optional<std::string> key;
     Mark key_mark;
-    bool duplicate = false;  ///< the key already exists
+    bool duplicate = false;    ///< the key already exists
+    bool is_merge = false;     ///< the key is '<<'
+    std::vector<Tree> merged;  ///< maps whose entries are those of this map, unless it has the key
   };
 
   [[noreturn]] void refuse(const YAML::Mark& mark, const std::string& what) const {
@@ -94,14 +96,13 @@ class Builder final : public YAML::EventHandler {
   }
 
   /// A value or a key.
-  [[nodiscard]] Tree kubernetes(const YAML::Mark& mark, const std::string& tag,
-                                const std::string& plain) const {
+  [[nodiscard]] Tree kubernetes(const YAML::Mark& mark, const std::string& tag, const std::string& plain) {
     const std::string shown = printable(plain, 100);
     if (!tag.empty() && tag != "?") refuse(mark, fmt::format("the tag of '{}' is not supported", shown));
     std::optional<Tree> value = kubernetes_scalar(plain);
     if (!value) refuse(mark, fmt::format("Kubernetes does not read the number {}", shown));
     if (frames_.empty() || !frames_.back().tree.is_map() || frames_.back().key) return std::move(*value);
-    if (plain == "<<") refuse(mark, "merge keys ('<<') are not supported: write the values");
+    frames_.back().is_merge = plain == "<<";
     Tree key = *value;
     key.written.clear();
     if (key.text() != plain)
@@ -119,6 +120,9 @@ class Builder final : public YAML::EventHandler {
   void end() {
     Frame frame = std::move(frames_.back());
     frames_.pop_back();
+    for (const Tree& map : frame.merged)
+      for (const auto& [key, value] : map.entries())
+        if (!frame.tree.find(key)) frame.tree.set(key, value);
     add(frame.mark, std::move(frame.tree), frame.anchor, nullptr);
   }
 
@@ -142,7 +146,8 @@ class Builder final : public YAML::EventHandler {
       frame.key_mark = value.mark;
       return;
     }
-    if (frame.duplicate) {
+    if (frame.duplicate || frame.is_merge) {
+      if (frame.is_merge) merge(mark, frame, std::move(value));
       frame.key.reset();
       return;
     }
@@ -150,6 +155,21 @@ class Builder final : public YAML::EventHandler {
     there.key_mark = frame.key_mark;
     if (there.is_null()) there.mark = there.key_mark;
     frame.key.reset();
+  }
+
+  /// The value of a merge key: a map, or a list of them, of which earlier ones have precedence. Kubernetes
+  /// replaces keys that stand before it, other programs do not.
+  void merge(const YAML::Mark& mark, Frame& frame, Tree value) const {
+    frame.is_merge = false;
+    Tree::List maps = value.is_list() ? std::move(value.items()) : Tree::List{std::move(value)};
+    for (Tree& map : maps) {
+      if (!map.is_map()) refuse(mark, "the value of the merge key '<<' is not a map");
+      for (const auto& [key, ignored] : map.entries())
+        if (frame.tree.find(key))
+          refuse(mark, fmt::format("the merge key '<<' follows {}, which it also has: write it first",
+                                   printable(key, 100)));
+      frame.merged.push_back(std::move(map));
+    }
   }
 
   /// Values that an alias adds.
