@@ -11,7 +11,7 @@ for variable in RANK WORLD_SIZE MASTER_ADDR MASTER_PORT NODE_RANK PET_NNODES JOB
 done
 exits 2 run --nodes 2 --mpi --env OMPI_MCA_plm_rsh_args=x
 complains "--env OMPI_MCA_plm_rsh_args: gpuadm sets"
-exits 2 run --tf --env TF_CONFIG=x
+exits 2 run --nodes 2 --tf --env TF_CONFIG=x
 exits 2 run --storage d --env GPUADM_CHECKPOINT_DIR=/x
 exits 0 run --env TF_CONFIG=x --env NCCL_DEBUG=INFO --env GPUADM_CHECKPOINT_DIR=/x
 says "name: NCCL_DEBUG"

@@ -28,9 +28,9 @@ workload::TrainContext context_for(const workload::TrainJob& job) {
 std::string outcome_of(const fs::path& manifest) {
   const auto text = base::read_file(manifest);
   REQUIRE(text);
-  const auto document = base::yaml::read(*text, "manifest.yaml", base::yaml::Dialect::kubernetes);
-  REQUIRE(document);
-  const auto import = workload::import_train(*document, "manifest.yaml");
+  const auto documents = base::yaml::read_all(*text, "manifest.yaml", base::yaml::Dialect::kubernetes);
+  REQUIRE(documents);
+  const auto import = workload::import_train(*documents, "manifest.yaml");
   if (!import) return "error: " + import.error().what + "\n";
   std::string shown;
   for (const std::string& problem : import->problems) shown += "problem: " + problem + "\n";
@@ -64,7 +64,7 @@ TEST_CASE("a manifest of another system becomes Jobs, or each field that is not 
 TEST_CASE("another kind of manifest is refused with the kinds that can be imported") {
   const auto document = base::yaml::read("apiVersion: apps/v1\nkind: Deployment\n", "d.yaml");
   REQUIRE(document);
-  const auto import = workload::import_train(*document, "d.yaml");
+  const auto import = workload::import_train({*document}, "d.yaml");
   REQUIRE(!import);
   CHECK(import.error().what == "d.yaml: not a training job: kind Deployment, apiVersion apps/v1");
   CHECK(import.error().hint.find("PyTorchJob") != std::string::npos);
@@ -80,7 +80,7 @@ TEST_CASE("the mode of a file in a manifest is the same in the preview and in wh
       "        - { name: files, configMap: { name: files, items: [{ key: a, path: a, mode: 0755 }] } }\n",
       "job.yaml", base::yaml::Dialect::kubernetes);
   REQUIRE_MESSAGE(document, document.error().what);
-  const auto import = workload::import_train(*document, "job.yaml");
+  const auto import = workload::import_train({*document}, "job.yaml");
   REQUIRE_MESSAGE(import, import.error().what);
   REQUIRE_MESSAGE(import->problems.empty(), import->problems.front());
   const auto objects = workload::objects_of(import->job, context_for(import->job));

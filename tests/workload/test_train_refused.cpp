@@ -37,7 +37,7 @@ TEST_CASE("every variable by which ranks find each other is set by gpuadm") {
   REQUIRE(script);
   std::size_t exported = 0;
   for (const std::string_view line : base::lines(*script)) {
-    if (!line.starts_with("export ") || line.find('=') == std::string_view::npos) continue;
+    if (!base::trim(line).starts_with("export ") || line.find('=') == std::string_view::npos) continue;
     for (const std::string_view word : base::words(line)) {
       const std::size_t equals = word.find("=\"");
       if (equals == std::string_view::npos) continue;
@@ -45,7 +45,7 @@ TEST_CASE("every variable by which ranks find each other is set by gpuadm") {
       CHECK_MESSAGE(workload::is_set_by_gpuadm(job, word.substr(0, equals)), word);
     }
   }
-  CHECK(exported == 9);
+  CHECK(exported == 14);
 }
 
 TEST_CASE("two volumes at one directory of a rank are refused") {
@@ -59,6 +59,8 @@ TEST_CASE("two volumes at one directory of a rank are refused") {
   workload::TrainJob job = job_with_volumes({{"d", "/workspace"}, {"e", "/etc/gpuadm/ssh"}});
   CHECK(problem(job) == "none");
   job.framework = workload::Framework::mpi;
+  for (const char* name : {"RANK", "WORLD_SIZE", "LOCAL_RANK"})
+    CHECK_MESSAGE(workload::is_set_by_gpuadm(job, name), name);
   CHECK(problem(job) == "the SSH keys of the job and the claim e would both be mounted at /etc/gpuadm/ssh");
   job.source = {{"x.py", "text"}};
   CHECK(problem(job) == "the files of --src and the claim d would both be mounted at /workspace");

@@ -18,6 +18,10 @@ namespace workload {
 /// What the ranks are started for. `plain`: PyTorch, JAX and everything else that reads MASTER_ADDR or RANK.
 enum class Framework { plain, tensorflow, mpi };
 
+/// What /etc/mpi/hostfile and discover_hosts.sh of an MPI job are for: Open MPI, MPICH and Intel MPI, or Open
+/// MPI as the older operator (kubeflow.org/v1) writes them.
+enum class HostsForm { openmpi, hydra, openmpi_v1 };
+
 /// Labels of the pods of Jobs that gpuadm makes for each rank, and of all pods of an Indexed Job (since
 /// Kubernetes 1.28).
 inline constexpr std::string_view rank_label = "gpuadm.io/rank",
@@ -32,6 +36,8 @@ struct Role {
   GpuRequest gpus;  ///< of each
   base::Tree pod;   ///< the spec of its pods; GPUs, rendezvous and volumes of gpuadm are added to it
   base::Tree labels, annotations;  ///< of its pods; null: none
+  /// Its ranks run as long as the others, and do not end by themselves: parameter servers.
+  bool ends_with_job = false;
 };
 
 /// A file of --src: path below the folder, content.
@@ -51,6 +57,16 @@ struct TrainJob {
   Placement placement = Placement::one_per_node;
   bool launcher_works = true;  ///< with MPI: rank 0, which starts mpirun, also has slots
   std::string checkpoints;     ///< directory for checkpoints in the pods; empty: none
+  /// The pods of the ranks as the operator of a manifest names them, "pi-launcher", "pi-worker-0"; empty: the
+  /// command cannot know them.
+  std::vector<std::string> hosts;
+  HostsForm hosts_form = HostsForm::openmpi;
+  /// How often gpuadm starts all ranks again after one has failed. Nothing: it does not, and `train resume`
+  /// needs a directory for checkpoints.
+  std::optional<int> restarts;
+  base::Tree labels;                   ///< of its Jobs, for other controllers; null: none
+  std::vector<std::string> sidecars;   ///< containers that the kubelet ends with a rank
+  std::vector<base::Tree> companions;  ///< objects of the same file: ConfigMaps, Secrets, Services, claims
   std::vector<SourceFile> source;
   [[nodiscard]] int ranks() const;
   /// The role of a rank.
@@ -89,15 +105,21 @@ struct MpiKeys {
   std::string client, client_public, host, host_public;
 };
 
+/// The kubelet ends containers with a restart policy of their own since 1.29 (beta and on by default).
+inline constexpr base::Version sidecars_since{1, 29, -1};
+/// Fault::usage if a sidecar of the job would keep its ranks running on the oldest kubelet.
+[[nodiscard]] Result<> check_sidecars(const TrainJob& job, const std::optional<base::Version>& oldest);
+
 /// The form of the Jobs: one Indexed Job, or one Job for each rank. Indexed needs Kubernetes 1.28, the same
-/// pod for all ranks, and a command: rank 0 replaces MASTER_ADDR by its own address before it.
+/// pod for all ranks without names of its own, and a command: rank 0 replaces MASTER_ADDR by its own address
+/// before it, which the kubelet cannot do in "$(MASTER_ADDR)".
 enum class JobForm { indexed, one_per_rank };
 /// `oldest`: version of the oldest kubelet; nothing: unknown.
 [[nodiscard]] JobForm form_of(const TrainJob& job, const std::optional<base::Version>& oldest);
 
-/// Objects in the order in which they are created. Services come first, because pods need their addresses.
+/// Objects in the order in which they are created. Services come before pods, which need their addresses.
 struct TrainObjects {
-  std::vector<base::Tree> services, others;
+  std::vector<base::Tree> companions, services, others;
 };
 /// What the objects depend on in addition to the job.
 struct TrainContext {
@@ -111,11 +133,16 @@ struct TrainContext {
 /// Fault::usage if a role needs something that its pod does not have, such as a command.
 [[nodiscard]] Result<TrainObjects> objects_of(const TrainJob& job, const TrainContext& context);
 
+/// The companions of a job as they are created: in its namespace, with its labels.
+[[nodiscard]] std::vector<base::Tree> companions_of(const TrainJob& job);
+
 /// The same Job again, as `attempt`: without what Kubernetes has added to it. Fault::usage if it has no
-/// directory for checkpoints.
+/// directory for checkpoints, and is not from a manifest.
 [[nodiscard]] Result<base::Tree> repeated(const base::Tree& job, int attempt);
 /// The attempt of a Job, from 0.
 [[nodiscard]] int attempt_of(const base::Tree& job);
+/// How many attempts of a Job are left after a failure.
+[[nodiscard]] int restarts_left(const base::Tree& job);
 
 /// One rank, as its pod shows it.
 struct RankState {
@@ -139,6 +166,7 @@ struct TrainState {
   std::string created;            ///< RFC 3339
   std::string why;                ///< of a Job that failed without a failed pod: "DeadlineExceeded"
   std::vector<std::string> jobs;  ///< names of its Jobs
+  bool has_followers = false;     ///< ranks that run as long as the others
   /// The first failed rank, or nullptr. One that was killed precedes those that exited, which they also do
   /// when they lose their connection to it.
   [[nodiscard]] const RankState* failed() const;

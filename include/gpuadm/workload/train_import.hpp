@@ -12,17 +12,24 @@ namespace workload {
 struct TrainImport {
   TrainJob job;
   std::string kind;                   ///< "PyTorchJob"
-  std::vector<std::string> problems;  ///< "file:12:5: spec.elasticPolicy: …": why it cannot be run
+  std::vector<std::string> problems;  ///< "file:12:5: spec.suspend: …": why it cannot be run
   std::vector<std::string> notes;     ///< the same of fields with another effect, or none
 };
 
-/// Kinds that can be imported.
+/// Whether the kind of a document is a training job, also in a list.
 [[nodiscard]] bool is_train_manifest(const base::Tree& document);
 
+struct ImportOptions {
+  std::string image;         ///< replaces the image of the containers that train; empty: of the manifest
+  std::string suffix = "1";  ///< of a name that is generated
+};
 /// Converts PyTorchJob, TFJob and MPIJob (training-operator, mpi-operator), TrainJob (Kubeflow Trainer) and
-/// Job (batch/v1). Every field is used, or is in `problems` or `notes`. Fault::spec if the document is of
-/// another kind. `image`: replaces the image of all containers; empty: of the manifest.
-[[nodiscard]] Result<TrainImport> import_train(const base::Tree& document, std::string_view source,
-                                               const std::string& image = {});
+/// Job (batch/v1) with the ConfigMaps, Secrets, Services, claims and runtimes in the same file. Every field
+/// and every document is used, or is in `problems` or `notes`. Fault::spec if no document is a training job.
+[[nodiscard]] Result<TrainImport> import_train(const std::vector<base::Tree>& documents,
+                                               std::string_view source, const ImportOptions& options = {});
+
+/// Fault::spec if the text is a template, which another program must render first: Helm, Jinja, Jsonnet.
+[[nodiscard]] Result<> check_rendered(std::string_view text, std::string_view source);
 
 }  // namespace workload

@@ -57,6 +57,44 @@ GpuRequest take_gpus(Tree& container, TrainFields& fields) {
   return request;
 }
 
+/// The controller that each kind has by default.
+bool is_own_controller(std::string_view manager) {
+  return manager.empty() || manager == "kubeflow.org/training-operator" ||
+         manager == "kubeflow.org/mpi-operator" || manager == "trainer.kubeflow.org/trainjob-controller" ||
+         manager == "kubernetes.io/job-controller";
+}
+
+bool is_sidecar(const Tree& container) {
+  return text_of(container, "restartPolicy") == "Always";
+}
+
+/// A rank ends when the container that trains ends. The kubelet ends others with it if they are init
+/// containers that are always restarted
+/// (https://kubernetes.io/docs/concepts/workloads/pods/sidecar-containers).
+void separate_sidecars(Tree& pod, std::string_view trains, TrainFields& spec, TrainJob& job) {
+  if (const Tree* first = pod.find("initContainers"))
+    for (const Tree& one : first->items())
+      if (is_sidecar(one)) job.sidecars.push_back(text_of(one, "name"));
+  Tree::List& all = pod["containers"].items();
+  auto found = std::ranges::find_if(all, [&](const Tree& one) { return text_of(one, "name") == trains; });
+  if (found == all.end()) found = all.begin();
+  const Tree main = *found;
+  all.erase(found);
+  if (!all.empty()) {
+    std::vector<std::string> names;
+    for (Tree& one : all) {
+      names.push_back(base::printable(text_of(one, "name"), 80));
+      one.set("restartPolicy", "Always");
+      job.sidecars.push_back(text_of(one, "name"));
+      pod["initContainers"].push(one);
+    }
+    spec.note("containers", fmt::format("{} run{} next to {} until it ends, which needs Kubernetes 1.29",
+                                        base::join(names, ", "), names.size() == 1 ? "s" : "",
+                                        base::printable(text_of(main, "name"), 80)));
+  }
+  pod.set("containers", Tree(Tree::List{main}));
+}
+
 }  // namespace
 
 bool TrainFields::has(std::string_view key) const {
@@ -74,13 +112,21 @@ std::string TrainFields::text(std::string_view key, const std::string& otherwise
   return value ? value->text() : otherwise;
 }
 
-long long TrainFields::number(std::string_view key, long long otherwise) {
+long long TrainFields::from(long long lowest, std::string_view key, long long otherwise) {
   const Tree* value = use(key);
   if (!value) return otherwise;
   const auto count = base::to_int(value->text());
-  if (count && *count > 0 && *count <= most_ranks) return *count;
-  refuse(key, fmt::format("not a number from 1 to {}", most_ranks));
+  if (count && *count >= lowest && *count <= most_ranks) return *count;
+  refuse(key, fmt::format("not a number from {} to {}", lowest, most_ranks));
   return otherwise;
+}
+
+long long TrainFields::number(std::string_view key, long long otherwise) {
+  return from(1, key, otherwise);
+}
+
+long long TrainFields::count(std::string_view key, long long otherwise) {
+  return from(0, key, otherwise);
 }
 
 bool TrainFields::flag(std::string_view key) {
@@ -105,6 +151,10 @@ void TrainFields::note(std::string_view key, std::string_view message) {
   if (const Tree* value = use(key)) into_.notes.push_back(line(*value, key, message));
 }
 
+void TrainFields::remark(std::string_view message) {
+  into_.notes.push_back(line(*map_, "", message));
+}
+
 void TrainFields::refuse(std::string_view key, std::string_view why) {
   if (const Tree* value = use(key)) into_.problems.push_back(line(*value, key, why));
 }
@@ -124,8 +174,8 @@ void TrainFields::end() {
   for (const std::string& key : unknown) refuse(key, "this field is not supported");
 }
 
-Role role_from(TrainFields fields, const std::string& name, long long replicas, const std::string& image) {
-  Role role{.name = name, .replicas = static_cast<int>(replicas)};
+Role role_from(TrainFields fields, const RoleOptions& options, TrainJob& job) {
+  Role role{.name = options.name, .replicas = static_cast<int>(options.replicas)};
   TrainFields metadata = fields.below("metadata");
   if (const Tree* labels = metadata.use("labels")) role.labels = *labels;
   if (const Tree* annotations = metadata.use("annotations")) role.annotations = *annotations;
@@ -135,8 +185,7 @@ Role role_from(TrainFields fields, const std::string& name, long long replicas, 
   metadata.end();
   TrainFields spec = fields.below("spec");
   fields.end();
-  if (const std::string policy = spec.text("restartPolicy", "Never"); policy != "Never")
-    spec.note("restartPolicy", "a rank that fails ends the job; continue it with gpuadm train resume");
+  (void)spec.use("restartPolicy");
   if (spec.text("schedulerName", "default-scheduler") != "default-scheduler")
     spec.refuse("schedulerName", "gpuadm creates pods for the scheduler of Kubernetes");
   const Tree* containers = spec.use("containers");
@@ -144,12 +193,11 @@ Role role_from(TrainFields fields, const std::string& name, long long replicas, 
     spec.problem("no containers");
     return role;
   }
-  if (containers->items().size() > 1)
-    spec.refuse("containers", "several containers: a rank ends only if all of them end");
   role.pod = spec.map();
   role.pod.erase("restartPolicy");
+  separate_sidecars(role.pod, options.container, spec, job);
   Tree& container = role.pod["containers"].items().front();
-  if (!image.empty()) container.set("image", image);
+  if (!options.image.empty()) container.set("image", options.image);
   if (!container.find("image"))
     spec.refuse("containers", "the container has no image; specify one with --image");
   role.gpus = take_gpus(container, spec);
@@ -166,10 +214,10 @@ void read_run_policy(TrainFields& fields, TrainJob& job) {
   }
   fields.note("cleanPodPolicy", "pods stay until gpuadm train stop, for their logs");
   fields.note("ttlSecondsAfterFinished", "the job stays until gpuadm train stop");
-  if (fields.text("backoffLimit", "0") != "0")
-    fields.note("backoffLimit", "a rank that fails ends the job; continue it with gpuadm train resume");
+  job.restarts = std::max(job.restarts.value_or(0), static_cast<int>(fields.count("backoffLimit", 0)));
   if (fields.flag("suspend")) fields.refuse("suspend", "a suspended job does not start; remove this field");
-  fields.refuse("managedBy", "another controller is responsible for the job");
+  if (const std::string manager = fields.text("managedBy"); !is_own_controller(manager))
+    fields.refuse("managedBy", "another controller is responsible for the job");
   TrainFields scheduling = fields.below("schedulingPolicy");
   for (const char* key : {"minAvailable", "minResources", "scheduleTimeoutSeconds"})
     scheduling.note(key, "gpuadm starts all ranks or none, within the time of --wait");
@@ -201,6 +249,19 @@ int processes_of(TrainFields& fields, std::string_view key, const TrainJob& job)
     return 1;
   }
   return static_cast<int>(fields.number(key, 1));
+}
+
+void add_variable(TrainJob& job, const std::string& name, const std::string& value) {
+  for (Role& role : job.roles) {
+    Tree* containers = role.pod.find("containers");
+    if (!containers || containers->items().empty()) continue;
+    Tree& container = containers->items().front();
+    const Tree* list = container.find("env");
+    const bool has = list && std::ranges::any_of(list->items(), [&](const Tree& one) {
+                       return text_of(one, "name") == name;
+                     });
+    if (!has) container["env"].push(Tree::map_of({{"name", name}, {"value", value}}));
+  }
 }
 
 }  // namespace workload

@@ -20,11 +20,15 @@ class TrainFields {
   [[nodiscard]] std::string text(std::string_view key, const std::string& otherwise = "");
   /// A number above zero; otherwise a problem.
   [[nodiscard]] long long number(std::string_view key, long long otherwise);
+  /// A number of at least zero; otherwise a problem.
+  [[nodiscard]] long long count(std::string_view key, long long otherwise);
   [[nodiscard]] bool flag(std::string_view key);
   /// The fields below a key; of an empty map if it is missing.
   [[nodiscard]] TrainFields below(std::string_view key);
   /// A field that has no effect, or another one.
   void note(std::string_view key, std::string_view message);
+  /// A note of the map itself.
+  void remark(std::string_view message);
   /// A field that is not possible.
   void refuse(std::string_view key, std::string_view why);
   /// A problem of the map itself.
@@ -33,6 +37,10 @@ class TrainFields {
   void problem(const base::Tree& at, std::string_view path, std::string_view why);
   /// The fields of another map of the same manifest.
   [[nodiscard]] TrainFields of(const base::Tree& map) const { return {map, path_, source_, into_}; }
+  /// The same with another path.
+  [[nodiscard]] TrainFields of(const base::Tree& map, std::string path) const {
+    return {map, std::move(path), source_, into_};
+  }
   /// Reports each field that was not used as a problem.
   void end();
   [[nodiscard]] bool has(std::string_view key) const;
@@ -40,6 +48,7 @@ class TrainFields {
   [[nodiscard]] const base::Tree& map() const { return *map_; }
 
  private:
+  [[nodiscard]] long long from(long long lowest, std::string_view key, long long otherwise);
   [[nodiscard]] std::string line(const base::Tree& at, std::string_view key, std::string_view message) const;
   const base::Tree* map_;
   std::string path_;
@@ -48,14 +57,26 @@ class TrainFields {
   std::set<std::string, std::less<>> used_;
 };
 
-/// A pod template of a role, below `fields`.
-[[nodiscard]] Role role_from(TrainFields fields, const std::string& name, long long replicas,
-                             const std::string& image);
+/// A role of a manifest.
+struct RoleOptions {
+  std::string name;
+  long long replicas = 1;
+  std::string image;                ///< replaces that of its container; empty: of the manifest
+  std::string_view container = "";  ///< name of the container that trains; otherwise the first one
+};
+/// A pod template of a role, below `fields`. Other containers become sidecars of the job.
+[[nodiscard]] Role role_from(TrainFields fields, const RoleOptions& options, TrainJob& job);
 /// spec.runPolicy, and the same fields of a Job.
 void read_run_policy(TrainFields& fields, TrainJob& job);
 /// Merges roles with the same pod, which one Indexed Job can run.
 void merge_equal_roles(TrainJob& job);
 /// "auto", "gpu", or a number.
 [[nodiscard]] int processes_of(TrainFields& fields, std::string_view key, const TrainJob& job);
+/// Adds a variable to the container of each rank that does not have it.
+void add_variable(TrainJob& job, const std::string& name, const std::string& value);
+
+/// What ends a rank that has failed, as the notes of a manifest say it.
+inline constexpr std::string_view failure_note =
+    "a rank that fails ends the job; gpuadm train resume starts all ranks again";
 
 }  // namespace workload

@@ -3,112 +3,20 @@
 #include "gpuadm/base/text.hpp"
 
 #include "workload/train/train_fields.hpp"
+#include "workload/train/train_names.hpp"
+#include "workload/train/train_pod.hpp"
+#include "workload/train/train_readers.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <span>
 
 namespace workload {
 
-namespace {
-
-using base::Fault;
-using base::Tree;
-
-/// A kind of replicas in a manifest, and the name of the role in TF_CONFIG.
-struct ReplicaKind {
-  const char *key, *role;
-};
-
-/// https://www.kubeflow.org/docs/components/trainer/legacy-v1/user-guides/
-void read_replicas(TrainFields fields, std::span<const ReplicaKind> kinds, const std::string& image,
-                   TrainJob& job) {
-  for (const ReplicaKind& kind : kinds) {
-    if (!fields.has(kind.key)) continue;
-    TrainFields replica = fields.below(kind.key);
-    const long long count = replica.number("replicas", 1);
-    if (const std::string policy = replica.text("restartPolicy", "Never"); policy != "Never")
-      replica.note("restartPolicy", "a rank that fails ends the job; continue it with gpuadm train resume");
-    job.roles.push_back(role_from(replica.below("template"), kind.role, count, image));
-    replica.end();
-  }
-  if (job.roles.empty()) fields.problem("no replicas");
-  fields.end();
-}
-
-void read_pytorch(TrainFields& spec, const std::string& image, TrainJob& job) {
-  static constexpr std::array kinds = {ReplicaKind{"Master", "master"}, ReplicaKind{"Worker", "worker"}};
-  read_replicas(spec.below("pytorchReplicaSpecs"), kinds, image, job);
-  if (!job.roles.empty() && job.roles.front().name == "master" && job.roles.front().replicas != 1)
-    spec.problem("more than one Master");
-  job.processes = processes_of(spec, "nprocPerNode", job);
-  job.port = 23456;
-  spec.refuse("elasticPolicy", "gpuadm starts a fixed number of ranks; use a number of replicas");
-}
-
-void read_tensorflow(TrainFields& spec, const std::string& image, TrainJob& job) {
-  static constexpr std::array kinds = {ReplicaKind{"Chief", "chief"}, ReplicaKind{"Master", "chief"},
-                                       ReplicaKind{"PS", "ps"}, ReplicaKind{"Worker", "worker"},
-                                       ReplicaKind{"Evaluator", "evaluator"}};
-  read_replicas(spec.below("tfReplicaSpecs"), kinds, image, job);
-  job.framework = Framework::tensorflow;
-  job.port = 2222;
-  if (std::ranges::find(job.roles, "ps", &Role::name) != job.roles.end())
-    spec.problem("parameter servers do not end by themselves, so the job would not end");
-  spec.note("successPolicy", "the job succeeds if all ranks succeed");
-  if (spec.flag("enableDynamicWorker")) spec.refuse("enableDynamicWorker", "the number of ranks is fixed");
-}
-
-/// https://github.com/kubeflow/mpi-operator/blob/master/pkg/apis/kubeflow/v2beta1/types.go
-void read_mpi(TrainFields& spec, const std::string& image, TrainJob& job) {
-  static constexpr std::array kinds = {ReplicaKind{"Launcher", "launcher"}, ReplicaKind{"Worker", "worker"}};
-  read_replicas(spec.below("mpiReplicaSpecs"), kinds, image, job);
-  job.framework = Framework::mpi;
-  job.processes = static_cast<int>(spec.number("slotsPerWorker", 1));
-  job.launcher_works = spec.flag("runLauncherAsWorker") || job.roles.size() == 1;
-  if (job.roles.empty() || job.roles.front().name != "launcher" || job.roles.front().replicas != 1)
-    spec.problem("one Launcher is required");
-  if (const std::string name = spec.text("mpiImplementation", "OpenMPI");
-      name != "OpenMPI" && name != "Intel" && name != "MPICH")
-    spec.refuse("mpiImplementation", "not OpenMPI, Intel or MPICH");
-  spec.note("sshAuthMountPath", "keys are in .ssh in the home directory of the user of the container");
-  spec.note("launcherCreationPolicy", "the launcher waits until all workers answer");
-  spec.note("cleanPodPolicy", "pods stay until gpuadm train stop, for their logs");
-}
-
-/// https://github.com/kubeflow/trainer/blob/master/pkg/apis/trainer/v1alpha1/trainjob_types.go
-void read_train_job(TrainFields& spec, const std::string& image, TrainJob& job) {
-  TrainFields trainer = spec.below("trainer");
-  PodOptions options{.image = trainer.text("image", image)};
-  if (!image.empty()) options.image = image;
-  if (options.image.empty())
-    trainer.problem("no image: it is in the runtime, which gpuadm does not read; specify it with --image");
-  // Kubernetes expands variables in it, as in other manifests.
-  Tree command = Tree::list();
-  for (const char* key : {"command", "args"})
-    if (const Tree* words = trainer.use(key))
-      for (const Tree& word : words->items()) command.push(word.text());
-  if (command.items().empty()) trainer.problem("no command");
-  Tree pod = pod_of(options);
-  if (!command.items().empty()) pod["containers"].items().front().set("command", std::move(command));
-  if (const Tree* variables = trainer.use("env")) pod["containers"].items().front().set("env", *variables);
-  if (const Tree* resources = trainer.use("resourcesPerNode"))
-    pod["containers"].items().front().set("resources", *resources);
-  // The same path as for pods of other manifests: it takes the GPUs out of the resources.
-  const Tree whole = Tree::map_of({{"spec", pod}});
-  job.roles = {role_from(trainer.of(whole), "worker", trainer.number("numNodes", 1), "")};
-  job.processes = processes_of(trainer, "numProcPerNode", job);
-  trainer.end();
-  spec.note("runtimeRef", "the runtime is not read: image, command and resources are those of spec.trainer");
-  spec.refuse("initializer", "gpuadm does not download data sets or models; use --storage");
-  for (const char* key : {"podTemplateOverrides", "podSpecOverrides", "runtimePatches"})
-    spec.refuse(key, "overrides of a runtime are not supported");
-  for (const char* key : {"labels", "annotations"}) spec.note(key, "labels of a JobSet are not used");
-}
-
-void read_job(TrainFields& spec, const std::string& image, TrainJob& job) {
+void read_job(TrainFields& spec, const ReadContext& context, TrainJob& job) {
+  // Kubernetes starts a rank again six times by default.
+  const bool has_limit = spec.has("backoffLimit");
   const long long completions = spec.number("completions", 1);
   const long long parallelism = spec.number("parallelism", completions);
   if (parallelism != completions)
@@ -116,13 +24,27 @@ void read_job(TrainFields& spec, const std::string& image, TrainJob& job) {
   if (completions > 1 && spec.text("completionMode", "NonIndexed") != "Indexed")
     spec.refuse("completions", "several pods without completionMode: Indexed have no ranks");
   (void)spec.use("completionMode");
-  job.roles = {role_from(spec.below("template"), "worker", completions, image)};
+  job.roles = {role_from(spec.below("template"),
+                         {.name = "worker", .replicas = completions, .image = context.image}, job)};
   job.processes = processes_for(job.roles.front().gpus);
+  if (!has_limit) spec.remark(failure_note);
   for (const char* key : {"podFailurePolicy", "successPolicy", "backoffLimitPerIndex", "maxFailedIndexes"})
     spec.refuse(key, "a rank that fails ends the job");
   for (const char* key : {"selector", "manualSelector"})
     spec.refuse(key, "gpuadm selects pods by its labels");
   spec.note("podReplacementPolicy", "pods are not replaced");
+}
+
+namespace {
+
+using base::Fault;
+using base::Tree;
+
+void refuse_hosts(TrainFields& spec, const TrainJob& job) {
+  if (const auto host = unknown_host(job))
+    spec.problem(*host->at, "",
+                 fmt::format("the job has no pod {}, only {} to {}", base::printable(host->name, 80),
+                             job.hosts.front(), job.hosts.back()));
 }
 
 void refuse_variables(TrainFields& spec, const TrainJob& job) {
@@ -138,7 +60,7 @@ void refuse_variables(TrainFields& spec, const TrainJob& job) {
 
 struct Kind {
   std::string_view kind, group;
-  void (*read)(TrainFields&, const std::string& image, TrainJob&);
+  void (*read)(TrainFields&, const ReadContext&, TrainJob&);
   bool has_run_policy;
 };
 
@@ -156,60 +78,115 @@ const Kind* kind_of(const Tree& document) {
   return found == kinds.end() ? nullptr : &*found;
 }
 
-void read_metadata(TrainFields metadata, TrainJob& job) {
+/// Labels by which Kueue finds a Job, https://kueue.sigs.k8s.io/docs/tasks/run/jobs/.
+constexpr std::array queue_labels = {"kueue.x-k8s.io/queue-name", "kueue.x-k8s.io/priority-class"};
+
+void read_metadata(TrainFields metadata, const std::string& suffix, TrainJob& job) {
   job.name = metadata.text("name");
-  if (job.name.empty() && metadata.has("generateName")) job.name = metadata.text("generateName") + "1";
+  if (job.name.empty() && metadata.has("generateName")) job.name = metadata.text("generateName") + suffix;
+  (void)metadata.use("generateName");
   job.ns = metadata.text("namespace", "default");
   if (const auto valid = check_service_name("training job", job.name); !valid)
     metadata.problem(valid.error().what);
   if (const auto valid = check_namespace(job.ns); !valid) metadata.problem(valid.error().what);
-  (void)metadata.use("creationTimestamp");
-  for (const char* key : {"labels", "annotations", "generateName", "finalizers"})
-    metadata.note(key, "objects get only the labels of gpuadm");
+  TrainFields labels = metadata.below("labels");
+  for (const char* key : queue_labels)
+    if (const std::string value = labels.text(key); !value.empty()) job.labels.set(key, value);
+  const bool only_queues = job.labels.entries().size() == labels.map().entries().size();
+  if (!only_queues)
+    metadata.note("labels", "objects get the labels of gpuadm, and those of a queue of Kueue");
+  for (const char* key : {"annotations", "finalizers"})
+    metadata.note(key, "objects get only the annotations of gpuadm");
   metadata.end();
+}
+
+/// Labels by which Services and people find pods of the operators.
+void add_operator_labels(const Kind& kind, TrainJob& job) {
+  if (kind.group != "kubeflow.org/") return;
+  for (Role& role : job.roles) {
+    Tree labels = Tree::map_of({{"training.kubeflow.org/job-name", job.name}});
+    if (job.framework == Framework::mpi)
+      labels.set("training.kubeflow.org/job-role", role.name);
+    else if (job.roles.size() > 1)
+      labels.set("training.kubeflow.org/replica-type", role.name);
+    if (!role.labels.is_null()) labels.merge(role.labels);
+    role.labels = std::move(labels);
+  }
+}
+
+/// Variables that the kubelet sets from Services which are neither of the job nor of the file.
+void note_services(const TrainFile& file, const TrainJob& job, TrainFields& spec, TrainImport& import) {
+  std::vector<std::string> known;
+  for (const TrainService& service : services_of(job)) known.push_back(service_variable(service.name));
+  for (const Tree& one : file.companions)
+    if (text_of(one, "kind") == "Service")
+      known.push_back(service_variable(text_at(one, {"metadata", "name"})));
+  for (const std::string& name : expanded_variables(job))
+    if (name.ends_with("_SERVICE_HOST") && std::ranges::find(known, "$(" + name + ")") == known.end())
+      import.notes.push_back(fmt::format(
+          "{}: $({}) is the address of a Service that the file does not contain; it must exist before",
+          spec.path(), base::printable(name, 80)));
 }
 
 }  // namespace
 
 bool is_train_manifest(const Tree& document) {
-  return kind_of(document) != nullptr;
+  if (kind_of(document)) return true;
+  const Tree* items = document.find("items");
+  return items && std::ranges::any_of(items->items(), is_train_manifest);
 }
 
-Result<TrainImport> import_train(const Tree& document, std::string_view source, const std::string& image) {
-  const Kind* kind = kind_of(document);
-  if (!kind) {
-    const Tree *name = document.find("kind"), *version = document.find("apiVersion");
+Result<TrainImport> import_train(const std::vector<Tree>& documents, std::string_view source,
+                                 const ImportOptions& options) {
+  const std::vector<Tree> written = written_documents(documents);
+  TrainImport import;
+  TrainFile file = sort_documents(written, source, import);
+  if (!file.job) {
+    const Tree none, &first = written.empty() ? none : written.front();
+    const std::string kind = text_of(first, "kind"), version = text_of(first, "apiVersion");
     return base::fail(
         Fault::spec,
         fmt::format("{}: not a training job: kind {}, apiVersion {}", source,
-                    name ? base::printable(name->text(), 60) : "(none)",
-                    version ? base::printable(version->text(), 60) : "(none)"),
-        "PyTorchJob, TFJob, MPIJob (kubeflow.org), TrainJob (trainer.kubeflow.org), Job (batch)");
+                    kind.empty() ? "(none)" : base::printable(kind, 60),
+                    version.empty() ? "(none)" : base::printable(version, 60)),
+        kind == "Kustomization"
+            ? "kubectl kustomize DIR >job.yaml"
+            : "PyTorchJob, TFJob, MPIJob (kubeflow.org), TrainJob (trainer.kubeflow.org), Job (batch)");
   }
-  TrainImport import;
+  const Kind* kind = kind_of(*file.job);
   import.kind = kind->kind;
   TrainJob& job = import.job;
   // Other systems do not distribute pods over nodes.
   job.placement = Placement::anywhere;
-  TrainFields root(document, "", source, import);
-  (void)root.use("apiVersion");
+  // Their programs find their checkpoints themselves.
+  job.restarts = 0;
+  TrainFields root(*file.job, "", source, import);
+  const std::string version = root.text("apiVersion");
   (void)root.use("kind");
   (void)root.use("status");
-  read_metadata(root.below("metadata"), job);
+  read_metadata(root.below("metadata"), options.suffix, job);
   TrainFields spec = root.below("spec");
   root.end();
   if (kind->has_run_policy) {
     TrainFields policy = spec.below("runPolicy");
     read_run_policy(policy, job);
     policy.end();
-  } else {
-    read_run_policy(spec, job);
   }
-  kind->read(spec, image, job);
+  // Older manifests have the same fields in the spec.
+  read_run_policy(spec, job);
+  kind->read(spec, {version, options.image, file.runtimes}, job);
+  if (*job.restarts > 0)
+    spec.remark(fmt::format("while gpuadm is attached, it starts all ranks again at most {} time{}",
+                            *job.restarts, *job.restarts == 1 ? "" : "s"));
   refuse_variables(spec, job);
+  refuse_hosts(spec, job);
   spec.end();
   if (job.framework == Framework::plain) merge_equal_roles(job);
+  add_operator_labels(*kind, job);
   if (job.roles.empty()) job.roles.push_back({});
+  note_services(file, job, spec, import);
+  job.companions = std::move(file.companions);
+  check_companions(job, source, import);
   return import;
 }
 

@@ -21,9 +21,10 @@ Mounts mounts_of_gpuadm(const TrainJob& job) {
   if (!job.source.empty())
     for (const std::string_view directory : {source_folder, read_only_source})
       mounts.emplace(directory, "the files of --src");
-  if (job.framework == Framework::mpi && job.ranks() > 1)
+  if (job.framework == Framework::mpi)
     for (const std::string_view directory : {keys_folder, mpi_folder})
       mounts.emplace(directory, "the SSH keys of the job");
+  if (job.framework == Framework::mpi) mounts.emplace(hosts_folder, "the host file of the job");
   return mounts;
 }
 

@@ -1,11 +1,14 @@
 #include "gpuadm/base/files.hpp"
 #include "gpuadm/base/text.hpp"
 
+#include "workload/train/train_names.hpp"
 #include "workload/train/train_pod.hpp"
+#include "workload/train/train_rank.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 namespace workload {
 
@@ -16,8 +19,6 @@ using base::Tree;
 
 /// Before 1.28 the pods of an Indexed Job have no label with their index that a Service could select.
 constexpr base::Version indexed_since{1, 28, -1};
-
-constexpr const char* attempt_variable = "GPUADM_ATTEMPT";
 
 bool has_command(const Role& role) {
   const Tree* containers = role.pod.find("containers");
@@ -30,20 +31,41 @@ Tree metadata(const TrainJob& job, const std::string& name) {
   return Tree::map_of({{"name", name}, {"namespace", job.ns}, {"labels", labels_of(job)}});
 }
 
-Tree service_of(const TrainJob& job, const std::string& name, int rank, JobForm form) {
+Tree service_of(const TrainJob& job, const TrainService& service, JobForm form) {
   Tree selector = labels_of(train_kind, job.name);
-  selector.set(form == JobForm::indexed ? index_label : rank_label, std::to_string(rank));
-  Tree port = Tree::map_of({{"name", "rendezvous"}, {"port", service_port(job)}});
   // Ranks start at the same time, and rank 0 is not ready before the others try to reach it.
+  Tree spec = Tree::map_of({{"publishNotReadyAddresses", true}});
+  if (!service.rank) {
+    spec.set("clusterIP", "None");
+  } else {
+    selector.set(form == JobForm::indexed ? index_label : rank_label, std::to_string(*service.rank));
+    Tree ports = Tree::list();
+    for (const int port : ports_of(job))
+      ports.push(Tree::map_of(
+          {{"name", ports.items().empty() ? "rendezvous" : fmt::format("port-{}", port)}, {"port", port}}));
+    spec.set("ports", std::move(ports));
+  }
+  spec.set("selector", std::move(selector));
   return Tree::map_of({{"apiVersion", "v1"},
                        {"kind", "Service"},
-                       {"metadata", metadata(job, name)},
-                       {"spec", Tree::map_of({{"selector", std::move(selector)},
-                                              {"publishNotReadyAddresses", true},
-                                              {"ports", Tree(Tree::List{std::move(port)})}})}});
+                       {"metadata", metadata(job, service.name)},
+                       {"spec", std::move(spec)}});
 }
 
-Tree job_of(const TrainJob& job, const std::string& name, Tree pod, std::optional<int> indexes) {
+Tree metadata_of_job(const TrainJob& job, const std::string& name, const Role& role) {
+  Tree all = metadata(job, name);
+  if (!job.labels.is_null()) {
+    Tree labels = job.labels;
+    labels.merge(labels_of(job));
+    all.set("labels", std::move(labels));
+  }
+  if (job.restarts) all["annotations"].set(restarts_annotation, std::to_string(*job.restarts));
+  if (role.ends_with_job) all["annotations"].set(follower_annotation, "true");
+  return all;
+}
+
+/// `indexes`: the number of ranks of an Indexed Job.
+Tree job_of(const TrainJob& job, Tree metadata, Tree pod, std::optional<int> indexes) {
   Tree spec = Tree::map_of({{"backoffLimit", 0}});
   if (indexes) {
     spec.set("completionMode", "Indexed");
@@ -54,7 +76,7 @@ Tree job_of(const TrainJob& job, const std::string& name, Tree pod, std::optiona
   spec.set("template", std::move(pod));
   return Tree::map_of({{"apiVersion", "batch/v1"},
                        {"kind", "Job"},
-                       {"metadata", metadata(job, name)},
+                       {"metadata", std::move(metadata)},
                        {"spec", std::move(spec)}});
 }
 
@@ -79,22 +101,6 @@ Tree source_of(const TrainJob& job) {
                        {"binaryData", std::move(data)}});
 }
 
-Tree* variables_of(Tree& job) {
-  Tree* spec = job.find("spec");
-  Tree* pod = spec ? spec->find("template") : nullptr;
-  pod = pod ? pod->find("spec") : nullptr;
-  Tree* containers = pod ? pod->find("containers") : nullptr;
-  if (!containers || containers->items().empty()) return nullptr;
-  return containers->items().front().find("env");
-}
-
-std::string variable_in(const Tree& list, std::string_view name) {
-  for (const Tree& one : list.items())
-    if (const Tree *key = one.find("name"), *value = one.find("value"); key && value && key->text() == name)
-      return value->text();
-  return "";
-}
-
 }  // namespace
 
 int TrainJob::ranks() const {
@@ -114,15 +120,18 @@ const Role& TrainJob::role_of(int rank) const {
 JobForm form_of(const TrainJob& job, const std::optional<base::Version>& oldest) {
   const bool labels_indexes =
       oldest && (oldest->major > indexed_since.major || oldest->minor >= indexed_since.minor);
-  const bool same = job.roles.size() == 1 && (has_command(job.roles.front()) || job.ranks() == 1);
+  const std::set<std::string> variables = expanded_variables(job);
+  const bool same = job.roles.size() == 1 && (has_command(job.roles.front()) || job.ranks() == 1) &&
+                    !uses_hosts(job) && !variables.contains("MASTER_ADDR") &&
+                    !variables.contains("PET_MASTER_ADDR");
   return labels_indexes && same ? JobForm::indexed : JobForm::one_per_rank;
 }
 
 Result<TrainObjects> objects_of(const TrainJob& job, const TrainContext& context) {
   TrainObjects objects;
-  const std::vector<std::string> services = service_names(job);
-  for (std::size_t i = 0; i < services.size(); ++i)
-    objects.services.push_back(service_of(job, services[i], static_cast<int>(i), context.form));
+  objects.companions = companions_of(job);
+  for (const TrainService& service : services_of(job))
+    objects.services.push_back(service_of(job, service, context.form));
   if (context.keys) objects.others.push_back(keys_of(job, *context.keys));
   if (!job.source.empty()) objects.others.push_back(source_of(job));
   for (const Role& role : job.roles)
@@ -130,48 +139,33 @@ Result<TrainObjects> objects_of(const TrainJob& job, const TrainContext& context
                           .claim_template)
       objects.others.push_back(std::move(*claims));
   if (context.form == JobForm::indexed) {
-    objects.others.push_back(
-        job_of(job, job.name, TRY(template_of(job, std::nullopt, context)), job.ranks()));
+    objects.others.push_back(job_of(job, metadata_of_job(job, job.name, job.roles.front()),
+                                    TRY(template_of(job, std::nullopt, context)), job.ranks()));
     return objects;
   }
   for (int rank = 0; rank < job.ranks(); ++rank)
-    objects.others.push_back(job_of(job, fmt::format("{}-{}", job.name, rank),
-                                    TRY(template_of(job, rank, context)), std::nullopt));
+    objects.others.push_back(
+        job_of(job, metadata_of_job(job, fmt::format("{}-{}", job.name, rank), job.role_of(rank)),
+               TRY(template_of(job, rank, context)), std::nullopt));
   return objects;
 }
 
-int attempt_of(const Tree& job) {
-  Tree copy = job;
-  const Tree* list = variables_of(copy);
-  return list ? static_cast<int>(base::to_int(variable_in(*list, attempt_variable)).value_or(0)) : 0;
+std::vector<Tree> companions_of(const TrainJob& job) {
+  std::vector<Tree> companions = job.companions;
+  for (Tree& one : companions) {
+    one["metadata"].set("namespace", job.ns);
+    one["metadata"]["labels"].merge(labels_of(job));
+  }
+  return companions;
 }
 
-Result<Tree> repeated(const Tree& job, int attempt) {
-  const Tree* name = job.at({"metadata", "name"});
-  Tree next = Tree::map_of({{"apiVersion", "batch/v1"}, {"kind", "Job"}});
-  for (const char* key : {"name", "namespace", "labels", "annotations"})
-    if (const Tree* value = job.at({"metadata", key})) next["metadata"].set(key, *value);
-  if (const Tree* spec = job.find("spec")) next.set("spec", *spec);
-  Tree* list = variables_of(next);
-  if (!name || !list || variable_in(*list, checkpoint_variable).empty())
-    return base::fail(Fault::usage,
-                      fmt::format("job {} has no directory for checkpoints, so it can only begin again",
-                                  name ? base::printable(name->text(), 80) : ""),
-                      "gpuadm train run with --storage");
-  for (Tree& one : list->items())
-    if (one.find("name")->text() == attempt_variable) one.set("value", std::to_string(attempt));
-  // Kubernetes adds a selector and labels with the id of the Job.
-  Tree& spec = next["spec"];
-  for (const char* key : {"selector", "manualSelector"}) spec.erase(key);
-  if (const Tree* completions = spec.find("completions")) spec.set("parallelism", *completions);
-  Tree& metadata = spec["template"]["metadata"];
-  metadata.erase("creationTimestamp");
-  for (const char* key :
-       {"controller-uid", "job-name", "batch.kubernetes.io/controller-uid", "batch.kubernetes.io/job-name"})
-    metadata["labels"].erase(key);
-  if (Tree* annotations = next["metadata"].find("annotations"))
-    annotations->erase("batch.kubernetes.io/job-tracking");
-  return next;
+Result<> check_sidecars(const TrainJob& job, const std::optional<base::Version>& oldest) {
+  if (job.sidecars.empty() || (oldest && *oldest >= sidecars_since)) return {};
+  return base::fail(
+      Fault::usage,
+      fmt::format("the container {} runs next to the ranks, which needs Kubernetes {}.{}",
+                  base::printable(job.sidecars.front(), 80), sidecars_since.major, sidecars_since.minor),
+      "remove it from the manifest, or upgrade the cluster");
 }
 
 }  // namespace workload

@@ -2,6 +2,8 @@
 
 #include "gpuadm/base/text.hpp"
 
+#include "workload/train/train_names.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -67,24 +69,37 @@ std::string without_comments(const std::string& script) {
 }
 
 /// Replaces the command by a script that ends with it.
-Result<> wrap(const TrainJob& job, const Role& role, Tree& container, const std::string& script) {
+Result<> wrap(const Role& role, Tree& container, const std::string& script) {
   const Tree* command = container.find("command");
-  const bool some = command && !command->items().empty();
-  // Only rank 0 of an MPI job runs its command.
-  if (!some && job.framework != Framework::mpi)
+  if (!command || command->items().empty())
     return base::fail(Fault::usage,
                       fmt::format("the pod of {} has no command, and the one in its image is not known",
                                   base::printable(role.name, 50)),
                       "set command: in the manifest, or -- COMMAND");
   Tree words = Tree::list_of({"/bin/sh", "-c", without_comments(script), "gpuadm"});
-  if (some)
-    for (const Tree& word : command->items()) words.push(word);
+  for (const Tree& word : command->items()) words.push(word);
   container.set("command", std::move(words));
   return {};
 }
 
-/// The keys of the job, and a folder for what SSH needs in each pod: its home directory may be on a volume.
-void add_ssh(const TrainJob& job, Tree& spec, Tree& container) {
+/// A rank of an MPI job. mpirun on rank 0 starts what runs on the others.
+Result<> wrap_mpi(const Role& role, std::optional<int> rank, Tree& container, const std::string& script) {
+  if (!rank || *rank == 0) return wrap(role, container, script);
+  container.set("command", Tree::list_of({"/bin/sh", "-c", without_comments(script), "gpuadm"}));
+  container.erase("args");
+  return {};
+}
+
+/// The folder of mpi-operator, and a folder for what SSH needs in each pod: its home directory may be on a
+/// volume.
+void add_mpi_folders(Tree& spec, Tree& container) {
+  append(spec, "volumes", empty_volume("gpuadm-mpi"));
+  append(container, "volumeMounts", mount("gpuadm-mpi", mpi_folder));
+  append(spec, "volumes", empty_volume("gpuadm-hosts"));
+  append(container, "volumeMounts", mount("gpuadm-hosts", hosts_folder));
+}
+
+void add_keys(const TrainJob& job, Tree& spec, Tree& container) {
   // Other users than root must read them; mpi.sh makes copies for SSH.
   append(spec, "volumes",
          Tree::map_of({{"name", "gpuadm-keys"},
@@ -92,8 +107,14 @@ void add_ssh(const TrainJob& job, Tree& spec, Tree& container) {
   Tree keys = mount("gpuadm-keys", keys_folder);
   keys.set("readOnly", true);
   append(container, "volumeMounts", std::move(keys));
-  append(spec, "volumes", empty_volume("gpuadm-mpi"));
-  append(container, "volumeMounts", mount("gpuadm-mpi", mpi_folder));
+}
+
+/// The name of the pod with the operator of the manifest, by which commands find it.
+void add_host(const TrainJob& job, int rank, const TrainContext& context, Tree& spec) {
+  spec.set("hostname", job.hosts.at(static_cast<std::size_t>(rank)));
+  spec.set("subdomain", job.name);
+  const Tree aliases = host_aliases(job, rank, context);
+  for (const Tree& alias : aliases.items()) append(spec, "hostAliases", alias);
 }
 
 void add_source(const TrainJob& job, Tree& spec, Tree& container) {
@@ -154,13 +175,15 @@ Result<Tree> template_of(const TrainJob& job, std::optional<int> rank, const Tra
   Tree spec = role.pod;
   spec.set("restartPolicy", "Never");
   Tree container = spec["containers"].items().at(0);
-  const bool is_mpi = job.framework == Framework::mpi && job.ranks() > 1;
+  const bool is_mpi = job.framework == Framework::mpi;
   if (is_mpi) {
-    TRY(wrap(job, role, container, context.scripts.mpi));
-    add_ssh(job, spec, container);
+    TRY(wrap_mpi(role, rank, container, context.scripts.mpi));
+    add_mpi_folders(spec, container);
+    if (job.ranks() > 1) add_keys(job, spec, container);
   }
+  if (rank && uses_hosts(job)) add_host(job, *rank, context, spec);
   const bool needs_address = !rank && job.ranks() > 1 && !is_mpi;
-  if (needs_address || !job.source.empty()) TRY(wrap(job, role, container, context.scripts.rank));
+  if (needs_address || !job.source.empty()) TRY(wrap(role, container, context.scripts.rank));
   add_environment(container, environment_of(job, rank, context));
   add_shared_memory(spec, container);
   if (!job.source.empty()) add_source(job, spec, container);

@@ -12,20 +12,18 @@ namespace workload {
 [[nodiscard]] std::string keys_name(const TrainJob& job);
 [[nodiscard]] std::string source_name(const TrainJob& job);
 [[nodiscard]] std::string claims_name(const TrainJob& job, const Role& role);
-/// The Services of a job: of rank 0, or with TensorFlow of every rank. None for one rank.
-[[nodiscard]] std::vector<std::string> service_names(const TrainJob& job);
-/// The port that a Service is for: with MPI that of SSH.
-[[nodiscard]] int service_port(const TrainJob& job);
-
 inline constexpr int ssh_port = 2222;
 inline constexpr std::string_view keys_folder = "/etc/gpuadm/ssh", mpi_folder = "/etc/gpuadm/mpi",
-                                  read_only_source = "/etc/gpuadm/source";
+                                  read_only_source = "/etc/gpuadm/source", hosts_folder = "/etc/mpi";
 
 /// The variable with the folder for checkpoints, without which a job cannot be resumed.
 inline constexpr const char* checkpoint_variable = "GPUADM_CHECKPOINT_DIR";
 
 /// The address of a rank: of its Service, or the variable that the kubelet sets from it.
 [[nodiscard]] std::string address_of(const TrainJob& job, int rank, const TrainContext& context);
+
+/// The variable that the kubelet sets from a Service: "$(MNIST_SERVICE_HOST)".
+[[nodiscard]] std::string service_variable(const std::string& service);
 
 /// `rank`: nothing for all ranks of an Indexed Job.
 [[nodiscard]] base::Tree environment_of(const TrainJob& job, std::optional<int> rank,

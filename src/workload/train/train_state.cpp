@@ -83,17 +83,26 @@ void read_gpus(const std::vector<const Tree*>& jobs, TrainState& state) {
   if (different != std::vector<std::string>{"none"}) state.gpus = base::join(different, " or ");
 }
 
+bool follows(const Tree& job) {
+  return job.at({"metadata", "annotations", follower_annotation}) != nullptr;
+}
+
+/// Ranks that end with the others do not decide whether the job has succeeded.
 TrainState::Phase phase_of(const Parts& parts, TrainState& state) {
-  std::size_t complete = 0, stopped = 0;
+  std::size_t complete = 0, stopped = 0, deciding = 0;
   for (const Tree* job : parts.jobs) {
     const std::string ended = ended_as(*job, state.why);
     if (ended == "Failed") return TrainState::Phase::failed;
+    if (follows(*job)) continue;
+    ++deciding;
     if (ended == "Complete") ++complete;
     if (ended.empty() && number_at(*job, {"spec", "parallelism"}, 1) == 0) ++stopped;
   }
+  // The followers of a job that has succeeded are ended, which may look like a failure.
+  if (complete == deciding && state.has_followers) return TrainState::Phase::succeeded;
   if (state.failed()) return TrainState::Phase::failed;
-  if (complete == parts.jobs.size()) return TrainState::Phase::succeeded;
-  if (complete + stopped == parts.jobs.size()) return TrainState::Phase::stopped;
+  if (complete == deciding) return TrainState::Phase::succeeded;
+  if (complete + stopped == deciding) return TrainState::Phase::stopped;
   return state.all_started() ? TrainState::Phase::running : TrainState::Phase::pending;
 }
 
@@ -109,6 +118,7 @@ TrainState state_of(const Key& key, const Parts& parts) {
   read_gpus(parts.jobs, state);
   state.created = text_at(*parts.jobs.front(), {"metadata", "creationTimestamp"});
   for (const Tree* job : parts.jobs) state.jobs.push_back(text_at(*job, {"metadata", "name"}));
+  state.has_followers = std::ranges::any_of(parts.jobs, [](const Tree* job) { return follows(*job); });
   state.phase = phase_of(parts, state);
   return state;
 }

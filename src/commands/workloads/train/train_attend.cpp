@@ -2,6 +2,7 @@
 
 #include "gpuadm/base/text.hpp"
 
+#include "commands/workloads/train/train_attempt.hpp"
 #include "commands/workloads/train/train_follow.hpp"
 
 #include <fmt/format.h>
@@ -10,26 +11,57 @@ namespace commands {
 
 using base::Fault;
 
-Result<Outcome> attend(TrainSession& opened, const Attendance& how, Io& io) {
+namespace {
+
+/// Starts a job that has failed again, as often as its manifest says. Not after its time limit.
+Result<bool> restart(TrainSession& opened, const workload::TrainState& state, Io& io) {
+  if (state.phase != workload::TrainState::Phase::failed || !state.why.empty()) return false;
+  const auto next = read_next_attempt(*opened.client, state);
+  // A job of the command line, which train resume starts again.
+  if (!next && next.error().fault == Fault::usage) return false;
+  if (!next) return std::unexpected(next.error());
+  if (next->left == 0) return false;
+  const workload::RankState* failed = state.failed();
+  io.err(fmt::format("train/{}: rank {} failed{}; attempt {} of {}\n", state.name, failed ? failed->rank : 0,
+                     failed && !failed->why.empty() ? ": " + failed->why : "", next->number + 1,
+                     next->number + next->left));
+  TRY(replace_jobs(opened, state, *next));
+  return true;
+}
+
+/// Until the end of an attempt. What has run before is not deleted if it does not start again.
+Result<workload::TrainState> follow_attempt(TrainSession& opened, const Attendance& how, int attempt,
+                                            bool& is_detached, Io& io) {
   const auto& [ns, name, wait, detach, withdraw] = how;
   TrainFollow follow(opened, ns, name, io);
   const auto started = follow.wait_for_start(wait);
-  if (!started) return std::unexpected(withdraw(started.error()));
+  if (!started) return std::unexpected(attempt == 0 ? withdraw(started.error()) : started.error());
   const bool quiet = io.err_style.verbosity == report::Verbosity::quiet;
   if (!quiet && !started->has_ended())
     for (const workload::RankState& one : started->states)
       io.err(fmt::format("rank {} runs on {}\n", one.rank, base::printable(one.node, 80)));
-  if (detach && !started->has_ended()) {
-    io.out(fmt::format("train/{} runs; gpuadm train logs {} -n {} --follow\n", name, name, ns));
-    return Outcome::done;
-  }
-  const auto ended = follow.follow();
-  if (ended) return report_end(*ended, opened, io);
-  if (ended.error().fault != Fault::usage)
+  is_detached = detach && !started->has_ended();
+  if (is_detached) return *started;
+  auto ended = follow.follow();
+  if (!ended && ended.error().fault != Fault::usage)
     io.err(fmt::format(
         "train/{0} keeps running; gpuadm train logs {0} -n {1} --follow, or gpuadm train stop {0} -n {1}\n",
         name, ns));
-  return std::unexpected(ended.error());
+  return ended;
+}
+
+}  // namespace
+
+Result<Outcome> attend(TrainSession& opened, const Attendance& how, Io& io) {
+  for (int attempt = 0;; ++attempt) {
+    bool is_detached = false;
+    const workload::TrainState state = TRY(follow_attempt(opened, how, attempt, is_detached, io));
+    if (is_detached) {
+      io.out(fmt::format("train/{0} runs; gpuadm train logs {0} -n {1} --follow\n", how.name, how.ns));
+      return Outcome::done;
+    }
+    if (!TRY(restart(opened, state, io))) return report_end(state, opened, io);
+  }
 }
 
 }  // namespace commands

@@ -195,7 +195,8 @@ Result<TrainView> view_for(session::ClusterClient& client, const TrainJob& job,
   const auto began = base::Clock::now();
   view.cluster = TRY(client.read_nodes_and_pods());
   view.supply = TRY(workload::supply_of(view.cluster));
-  view.form = workload::form_of(job, oldest_kubelet(view.cluster));
+  view.oldest = oldest_kubelet(view.cluster);
+  view.form = workload::form_of(job, view.oldest);
   std::optional<std::vector<Tree>> claims, leases;
   if (has_claims(job)) claims = TRY(get_if_readable(client, {{"persistentvolumeclaims"}, job.ns, {}}));
   if (claims)
@@ -224,6 +225,38 @@ Result<workload::TrainContext> train_context(const TrainJob& job, workload::JobF
   return context;
 }
 
+Result<> create_companions(session::ClusterClient& client, TrainJob& job, Io& io) {
+  if (job.companions.empty()) return {};
+  for (const Tree& existing : TRY(client.find(workload::companions_of(job)))) {
+    const std::string kind = text_at(existing, {"kind"}), name = text_at(existing, {"metadata", "name"});
+    const Tree* labels = existing.at({"metadata", "labels"});
+    const bool is_own = labels && text_of(*labels, workload::kind_label) == workload::train_kind &&
+                        text_of(*labels, workload::name_label) == job.name;
+    if (kind != "PersistentVolumeClaim" || !is_own)
+      return base::fail(Fault::blocked,
+                        fmt::format("the {} {}/{} of the manifest exists", base::printable(kind, 60), job.ns,
+                                    base::printable(name, 80)),
+                        "remove it from the manifest to use it as it is, or delete it");
+    if (io.err_style.verbosity != report::Verbosity::quiet)
+      io.err(fmt::format("using the claim {} of the earlier train/{} in {}\n", base::printable(name, 80),
+                         job.name, job.ns));
+    std::erase_if(job.companions, [&](const Tree& one) {
+      return text_of(one, "kind") == kind && text_at(one, {"metadata", "name"}) == name;
+    });
+  }
+  if (!job.companions.empty()) TRY(client.create(job.ns, workload::companions_of(job)));
+  return {};
+}
+
+Result<> delete_companion_claims(session::ClusterClient& client, const TrainJob& job) {
+  if (std::ranges::none_of(job.companions,
+                           [](const Tree& one) { return text_of(one, "kind") == "PersistentVolumeClaim"; }))
+    return {};
+  TRY(client.remove(job.ns, {"persistentvolumeclaims"},
+                    workload::instance_selector(workload::train_kind, job.name, job.instance)));
+  return {};
+}
+
 Result<> create_train_objects(session::ClusterClient& client, const TrainJob& job,
                               workload::TrainContext context) {
   const workload::TrainObjects without = TRY(workload::objects_of(job, context));
@@ -235,7 +268,9 @@ Result<> create_train_objects(session::ClusterClient& client, const TrainJob& jo
       if (name && address && !address->text().empty() && address->text() != "None")
         context.addresses[name->text()] = address->text();
     }
-    if (context.addresses.size() != without.services.size())
+    const auto of_ranks = std::ranges::count_if(
+        without.services, [](const Tree& service) { return !service.at({"spec", "clusterIP"}); });
+    if (std::cmp_less(context.addresses.size(), of_ranks))
       return base::fail(Fault::remote, fmt::format("the Services of train/{} have no addresses", job.name),
                         "gpuadm doctor --stage cluster");
   }

@@ -16,6 +16,7 @@ struct TrainView {
   facts::ClusterFacts cluster;
   workload::GpuSupply supply;
   workload::JobForm form = workload::JobForm::indexed;
+  std::optional<base::Version> oldest;  ///< of the kubelets; nothing: unknown
   std::vector<report::Finding> findings;
 };
 /// `created`: objects of a claim that is created with the job.
@@ -33,6 +34,12 @@ struct TrainView {
                                                            workload::JobForm form,
                                                            const workload::GpuSupply& supply,
                                                            const assets::Store& assets);
+
+/// Creates the companions of the job, except claims that an earlier job of this name has left, which are
+/// taken out of it. Fault::blocked if another one exists.
+[[nodiscard]] Result<> create_companions(session::ClusterClient& client, workload::TrainJob& job, Io& io);
+/// Deletes the claims among them that this job has created. Also runs after Ctrl-C.
+[[nodiscard]] Result<> delete_companion_claims(session::ClusterClient& client, const workload::TrainJob& job);
 
 /// Creates Services, then the other objects with their addresses. After an error objects may be left.
 [[nodiscard]] Result<> create_train_objects(session::ClusterClient& client, const workload::TrainJob& job,

@@ -93,6 +93,11 @@ Result<> TrainFollow::end_if_lost(TrainState& state) {
     ended_others_ = true;
     return {};
   }
+  const bool has_others = state.phase == TrainState::Phase::succeeded && state.has_followers && runs(state);
+  if (has_others && !ended_others_) {
+    TRY(end_ranks(client_, state));
+    ended_others_ = true;
+  }
   if (state.phase != TrainState::Phase::failed || state.jobs.size() <= 1 || ended_others_) return {};
   // One more read first: ending a rank deletes its pod, and a rank that was killed may be reported as running
   // when the one that lost its connection to it has failed.
@@ -145,7 +150,9 @@ Result<TrainState> TrainFollow::watch(int rank) {
 Outcome report_end(const TrainState& state, TrainSession& opened, Io& io) {
   if (state.phase == TrainState::Phase::succeeded) {
     if (io.err_style.verbosity != report::Verbosity::quiet)
-      io.err(fmt::format("train/{}: all {} ranks succeeded\n", state.name, state.ranks));
+      io.err(state.has_followers
+                 ? fmt::format("train/{} succeeded\n", state.name)
+                 : fmt::format("train/{}: all {} ranks succeeded\n", state.name, state.ranks));
     return Outcome::done;
   }
   if (state.phase == TrainState::Phase::stopped) {

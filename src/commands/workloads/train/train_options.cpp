@@ -21,11 +21,13 @@ using base::Tree;
 using workload::TrainJob;
 
 constexpr std::size_t largest_manifest = 1u << 20;
+/// Of a name that is generated, as the API server adds them.
+constexpr std::size_t generated_letters = 5;
 
 struct Files {
   std::filesystem::path cluster;
-  std::optional<Tree> manifest;
-  std::string source;  ///< its name
+  std::vector<Tree> manifest;  ///< its documents
+  std::string source;          ///< its name
 };
 
 /// A file with `kind: GpuCluster` is the cluster file, another one the manifest of a job.
@@ -33,6 +35,7 @@ Result<Files> read_files(const std::vector<std::filesystem::path>& paths) {
   Files files;
   for (const std::filesystem::path& path : paths) {
     const std::string text = TRY(base::read_file(path, largest_manifest));
+    TRY(workload::check_rendered(text, path.string()));
     std::vector<Tree> documents =
         TRY(base::yaml::read_all(text, path.string(), base::yaml::Dialect::kubernetes));
     std::erase_if(documents, [](const Tree& document) { return document.is_null(); });
@@ -44,15 +47,9 @@ Result<Files> read_files(const std::vector<std::filesystem::path>& paths) {
       files.cluster = path;
       continue;
     }
-    if (files.manifest)
+    if (!files.manifest.empty())
       return base::fail(Fault::usage, fmt::format("two manifests: {} and {}", files.source, path.string()));
-    const auto job = std::ranges::find_if(documents, workload::is_train_manifest);
-    if (documents.size() > 1 && job != documents.end())
-      return base::fail(
-          Fault::spec,
-          fmt::format("{}: {} objects; gpuadm runs one training job", path.string(), documents.size()),
-          "create the others with kubectl apply, and keep the job in a file of its own");
-    files.manifest = documents.front();
+    files.manifest = std::move(documents);
     files.source = path.string();
   }
   return files;
@@ -236,12 +233,14 @@ void replace_gpus(TrainJob& job, const workload::GpuRequest& gpus, std::vector<s
 Result<TrainJob> job_of_manifest(const Files& files, const TrainRunOptions& options,
                                  std::vector<std::string>& notes) {
   TRY(check_unused(options));
-  workload::TrainImport import = TRY(workload::import_train(*files.manifest, files.source, options.image));
+  const std::string suffix = TRY(workload::new_instance()).substr(0, generated_letters);
+  workload::TrainImport import =
+      TRY(workload::import_train(files.manifest, files.source, {options.image, suffix}));
   if (!import.problems.empty())
     return base::fail(Fault::spec,
                       fmt::format("{} {} cannot be run on plain Kubernetes:\n{}", import.kind,
                                   base::printable(import.job.name, 80), base::join(import.problems, "\n")),
-                      "remove these fields, or use the operator of its kind");
+                      "change these places, or use the operator of its kind");
   notes = std::move(import.notes);
   TrainJob job = std::move(import.job);
   if (!options.gpus.empty()) replace_gpus(job, TRY(workload::parse_gpus("--gpus", options.gpus)), notes);
@@ -268,7 +267,7 @@ Result<TrainRequest> read_train_request(const TrainRunOptions& options) {
   if (!options.image.empty()) TRY(workload::check_image(options.image, "--image REGISTRY/NAME:TAG"));
   const Files files = TRY(read_files(options.files));
   request.hosts.file = files.cluster;
-  if (files.manifest) {
+  if (!files.manifest.empty()) {
     // The name is in the manifest, so all words are hosts.
     if (!options.name.empty()) request.hosts.targets.insert(request.hosts.targets.begin(), options.name);
     request.job = TRY(job_of_manifest(files, options, request.notes));

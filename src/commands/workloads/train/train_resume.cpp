@@ -1,7 +1,5 @@
-#include "gpuadm/base/files.hpp"
-#include "gpuadm/base/text.hpp"
-
 #include "commands/workloads/storage/claim_folders.hpp"
+#include "commands/workloads/train/train_attempt.hpp"
 #include "commands/workloads/train/train_attend.hpp"
 #include "commands/workloads/train/train_line.hpp"
 
@@ -14,29 +12,6 @@ namespace {
 using base::Fault;
 using workload::TrainState;
 
-/// Deletes the Jobs of an ended job with their pods, and creates the next ones. Only they define the job:
-/// they are created also after Ctrl-C, and until then they are in a file.
-Result<> replace_jobs(TrainSession& opened, const TrainState& state, const std::vector<base::Tree>& next) {
-  session::ClusterClient& client = *opened.client;
-  const auto file =
-      base::state_directory() / opened.cluster.name / fmt::format("train-{}.{}.json", state.ns, state.name);
-  TRY(base::write_file(file, session::list_of(next) + "\n"));
-  const auto replaced = [&]() -> Result<> {
-    TRY(client.remove(state.ns, {"jobs.batch", "pods"},
-                      workload::selector_of(workload::train_kind, state.name)));
-    TRY(client.create(state.ns, next, transport::Purpose::clean_up));
-    return {};
-  }();
-  std::error_code ignored;
-  if (replaced) std::filesystem::remove(file, ignored);
-  if (replaced) return {};
-  base::Error error = replaced.error();
-  error.what += fmt::format("; the Jobs of the next attempt are in {}", file.string());
-  error.hint = fmt::format("gpuadm train resume {} -n {}; if its Jobs are gone: kubectl create -f {}",
-                           state.name, state.ns, file.string());
-  return std::unexpected(std::move(error));
-}
-
 /// Starts a job that has ended again, with the same objects, for its next attempt.
 Result<Outcome> train_resume(const TrainOptions& options, Io& io) {
   const std::string ns = options.ns.empty() ? "default" : options.ns;
@@ -47,20 +22,14 @@ Result<Outcome> train_resume(const TrainOptions& options, Io& io) {
     return base::fail(Fault::usage,
                       fmt::format("train/{} has not ended ({})", state.name, name_of(state.phase)),
                       fmt::format("gpuadm train stop {} -n {} --keep", state.name, ns));
-  const std::string selector = workload::selector_of(workload::train_kind, state.name);
-  std::vector<base::Tree> next;
-  int attempt = 0;
-  for (const base::Tree& job : TRY(client.get({{"jobs.batch"}, ns, selector}))) {
-    attempt = workload::attempt_of(job) + 1;
-    next.push_back(TRY(workload::repeated(job, attempt)));
-  }
+  const NextAttempt next = TRY(read_next_attempt(client, state));
   std::vector<std::string> claims;
-  for (const base::Tree& job : next)
+  for (const base::Tree& job : next.jobs)
     if (const base::Tree* pod = job.at({"spec", "template", "spec"}))
       for (std::string& name : claims_of_pod(*pod)) claims.push_back(std::move(name));
   TRY(check_claims_of_pod(claims, ns, options.hosts, opened->cluster, client, io));
   TRY(replace_jobs(*opened, state, next));
-  io.err(fmt::format("train/{}: attempt {}\n", state.name, attempt));
+  io.err(fmt::format("train/{}: attempt {}\n", state.name, next.number));
   const auto end_again = [&](base::Error error) {
     if (const auto ended = end_ranks(client, state); !ended)
       error.what += "; its ranks could not be ended: " + ended.error().what;

@@ -29,7 +29,7 @@ void show(const std::vector<std::string>& notes, Io& io) {
 std::string yaml_of(const TrainVolumePlan& volume, const workload::TrainObjects& objects) {
   std::string text;
   const std::vector<base::Tree> claim = volume.objects();
-  for (const auto* list : {&claim, &objects.services, &objects.others})
+  for (const auto* list : {&claim, &objects.companions, &objects.services, &objects.others})
     for (const base::Tree& object : *list) text += "---\n" + base::yaml::write(object);
   return text;
 }
@@ -45,6 +45,13 @@ Result<Outcome> print_offline(TrainRequest& request, const TrainRunOptions& opti
   io.out(yaml_of(volume, TRY(workload::objects_of(request.job, context))));
   show(request.notes, io);
   return Outcome::done;
+}
+
+/// Claims that are created with the job.
+std::vector<base::Tree> new_objects(const TrainVolumePlan& plan, const TrainJob& job) {
+  std::vector<base::Tree> objects = plan.objects();
+  for (base::Tree& one : workload::companions_of(job)) objects.push_back(std::move(one));
+  return objects;
 }
 
 /// Whether blockers are left that are not ignored.
@@ -119,7 +126,7 @@ Result<Outcome> train_run(const TrainRunOptions& options, Io& io) {
       options.common, request.hosts, prints ? session::Access::read_only : session::Access::full, io));
   show(request.notes, io);
   const TrainVolumePlan plan = TRY(plan_train_volume(request, opened->cluster, *opened->client));
-  TrainView view = TRY(view_for(*opened->client, job, plan.objects()));
+  TrainView view = TRY(view_for(*opened->client, job, new_objects(plan, job)));
   const auto context = TRY(train_context(job, view.form, view.supply, opened->assets));
   if (prints) {
     io.out(yaml_of(plan, TRY(workload::objects_of(job, context))));
@@ -127,6 +134,7 @@ Result<Outcome> train_run(const TrainRunOptions& options, Io& io) {
   }
   TRY(add_image_findings(*opened, job, view));
   TRY(add_all_reduce(*opened, job, view, options, io));
+  TRY(workload::check_sidecars(job, view.oldest));
   const bool blocked = are_blocked(view.findings, options.ignore);
   show(view.findings, io);
   if (io.err_style.verbosity != report::Verbosity::quiet) show_all_reduce(view.findings, io.err);
@@ -138,14 +146,18 @@ Result<Outcome> train_run(const TrainRunOptions& options, Io& io) {
     }
   const bool claims = !view.supply.claims.empty();
   const TrainVolume volume = TRY(create_train_volume(plan, job.ns, *opened->client, io));
-  const auto checked = check_folders(request.hosts, job, *opened, io);
   const auto withdraw = [&](base::Error error) {
     base::Error all = withdraw_train_objects(*opened->client, job, claims, std::move(error), io);
+    if (const auto deleted = delete_companion_claims(*opened->client, job); !deleted)
+      all.what += fmt::format("; its claims could not be deleted: {}", deleted.error().what);
     if (const auto deleted = delete_train_volume(plan, volume, job, *opened->client); !deleted)
       all.what += fmt::format("; its volume could not be deleted: {}", deleted.error().what);
     return all;
   };
-  if (!checked) return std::unexpected(withdraw(checked.error()));
+  if (const auto created = create_companions(*opened->client, request.job, io); !created)
+    return std::unexpected(withdraw(created.error()));
+  if (const auto checked = check_folders(request.hosts, job, *opened, io); !checked)
+    return std::unexpected(withdraw(checked.error()));
   if (const auto created = create_train_objects(*opened->client, job, context); !created)
     return std::unexpected(withdraw(created.error()));
   return attend(*opened, {job.ns, job.name, std::chrono::seconds(options.wait), options.detach, withdraw},
@@ -161,7 +173,7 @@ Result<Outcome> train_check(const TrainRunOptions& options, Io& io) {
                              options.all_reduce ? session::Access::full : session::Access::read_only, io));
   show(request.notes, io);
   const TrainVolumePlan plan = TRY(plan_train_volume(request, opened->cluster, *opened->client));
-  TrainView view = TRY(view_for(*opened->client, request.job, plan.objects()));
+  TrainView view = TRY(view_for(*opened->client, request.job, new_objects(plan, request.job)));
   TRY(add_image_findings(*opened, request.job, view));
   TRY(add_all_reduce(*opened, request.job, view, options, io));
   const bool blocked = are_blocked(view.findings, options.ignore);

@@ -1,0 +1,47 @@
+#pragma once
+
+#include "gpuadm/base/tree.hpp"
+#include "gpuadm/workload/train_import.hpp"
+
+#include "workload/train/train_fields.hpp"
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// The kinds of manifests, each with a function that reads its spec.
+namespace workload {
+
+/// Runtimes of TrainJobs in the same file, by their names.
+using Runtimes = std::map<std::string, const base::Tree*, std::less<>>;
+
+struct ReadContext {
+  std::string_view version;  ///< apiVersion of the job
+  const std::string& image;  ///< replaces that of the containers; empty: none
+  const Runtimes& runtimes;
+};
+
+void read_pytorch(TrainFields& spec, const ReadContext& context, TrainJob& job);
+void read_tensorflow(TrainFields& spec, const ReadContext& context, TrainJob& job);
+void read_mpi(TrainFields& spec, const ReadContext& context, TrainJob& job);
+void read_train_job(TrainFields& spec, const ReadContext& context, TrainJob& job);
+void read_job(TrainFields& spec, const ReadContext& context, TrainJob& job);
+
+/// A problem if the command of rank 0 of an MPI job is not known: it runs after all workers have answered.
+void check_launcher(TrainFields& fields, const Role& role);
+
+/// The documents of a file, sorted. Others are problems.
+struct TrainFile {
+  const base::Tree* job = nullptr;
+  Runtimes runtimes;
+  std::vector<base::Tree> companions;
+};
+[[nodiscard]] TrainFile sort_documents(const std::vector<base::Tree>& documents, std::string_view source,
+                                       TrainImport& import);
+/// The documents without lists, and without what the API server has added to them.
+[[nodiscard]] std::vector<base::Tree> written_documents(const std::vector<base::Tree>& documents);
+/// Companions with the name of an object that gpuadm creates, or in another namespace, are problems.
+void check_companions(const TrainJob& job, std::string_view source, TrainImport& import);
+
+}  // namespace workload

@@ -1,0 +1,83 @@
+#include "gpuadm/base/text.hpp"
+#include "gpuadm/workload/train_import.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <optional>
+
+namespace workload {
+
+namespace {
+
+using base::Fault;
+
+/// A program that renders templates, and what one types.
+struct Renderer {
+  std::string_view name, command;
+};
+constexpr Renderer helm{"Helm", "helm template CHART >job.yaml"},
+    jinja{"Jinja", "for example jinja2 job.yaml.j2 values.yaml >job.yaml"},
+    jsonnet{"Jsonnet", "jsonnet FILE >job.json"};
+
+/// Words with which an action of a Helm chart begins.
+constexpr std::array helm_words = {".Values",   ".Release", ".Chart",  ".Files", ".Capabilities", "include ",
+                                   "template ", "define ",  "toYaml ", "range ", "with ",         "if ",
+                                   "else",      "end",      "$",       "tpl ",   "printf ",       "default "};
+
+bool begins_with_any(std::string_view text, const auto& words) {
+  for (const std::string_view word : words)
+    if (text.starts_with(word)) return true;
+  return false;
+}
+
+/// The renderer of the action at "{{". Text of a script may also have two braces: only the whole value of a
+/// key, or the rest of it, is one of Jinja.
+std::optional<Renderer> renderer_of(std::string_view line, std::size_t braces) {
+  std::string_view action = line.substr(braces + 2);
+  if (action.starts_with('-')) action.remove_prefix(1);
+  action = base::trim(action);
+  if (begins_with_any(action, helm_words)) return helm;
+  std::string_view before = base::trim(line.substr(0, braces));
+  while (before.ends_with('"') || before.ends_with('\''))
+    before = base::trim(before.substr(0, before.size() - 1));
+  const bool is_value = before.empty() || before.ends_with(':') || before == "-";
+  const bool is_word = !action.empty() && action.find("}}") != std::string_view::npos;
+  return is_value && is_word ? std::optional(jinja) : std::nullopt;
+}
+
+base::Result<> refuse(const Renderer& renderer, std::string_view source, std::size_t line,
+                      std::size_t column) {
+  return base::fail(Fault::spec,
+                    fmt::format("{}:{}:{}: a template of {}, and not a manifest: render it first", source,
+                                line, column, renderer.name),
+                    std::string(renderer.command));
+}
+
+bool is_jsonnet(std::string_view text, std::string_view source) {
+  if (source.ends_with(".jsonnet") || source.ends_with(".libsonnet")) return true;
+  for (const std::string_view line : base::lines(text)) {
+    const std::string_view code = base::trim(line);
+    if (code.empty() || code.starts_with("//") || code.starts_with('#')) continue;
+    return code.starts_with("local ") || code.starts_with("function(");
+  }
+  return false;
+}
+
+}  // namespace
+
+Result<> check_rendered(std::string_view text, std::string_view source) {
+  if (is_jsonnet(text, source)) return refuse(jsonnet, source, 1, 1);
+  std::size_t number = 0;
+  for (const std::string_view line : base::lines(text)) {
+    ++number;
+    const std::string_view code = base::trim(line);
+    if (code.starts_with('#')) continue;
+    if (code.starts_with("{%")) return refuse(jinja, source, number, line.find("{%") + 1);
+    for (std::size_t at = line.find("{{"); at != std::string_view::npos; at = line.find("{{", at + 2))
+      if (const auto renderer = renderer_of(line, at)) return refuse(*renderer, source, number, at + 1);
+  }
+  return {};
+}
+
+}  // namespace workload
