@@ -22,7 +22,7 @@ using base::text_at;
 using base::Tree;
 
 /// What the container of a rank gets from the kubelet.
-struct Rank {
+struct RankContainer {
   std::string job, host, subdomain;
   std::vector<std::string> command, arguments, expanded;
   std::vector<std::pair<std::string, std::string>> environment;
@@ -36,16 +36,16 @@ struct Rank {
   }
 };
 
-struct Outcome {
+struct ImportOutcome {
   std::string text;
   std::vector<std::string> hosts;
-  std::vector<Rank> ranks;
+  std::vector<RankContainer> ranks;
   std::map<std::string, int> services;  ///< ranks
   std::vector<int> ports;
 };
 
 /// As the kubelet does (third_party/forked/golang/expansion).
-std::string expanded(std::string_view text, const Rank& rank) {
+std::string expanded(std::string_view text, const RankContainer& rank) {
   std::string result;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const std::size_t end = text.find(')', i);
@@ -69,8 +69,8 @@ std::vector<std::string> words_of(const Tree& container, std::string_view key) {
   return words;
 }
 
-Rank rank_of(const Tree& job, int number) {
-  Rank rank;
+RankContainer container_of(const Tree& job, int number) {
+  RankContainer rank;
   rank.job = text_at(job, {"metadata", "name"});
   rank.decides = job.at({"metadata", "annotations", "gpuadm.io/ends-with-job"}) == nullptr;
   if (const Tree* labels = job.at({"metadata", "labels"}))
@@ -102,7 +102,7 @@ Rank rank_of(const Tree& job, int number) {
   return rank;
 }
 
-workload::TrainContext context_for(const workload::TrainJob& job) {
+workload::TrainContext kubelet_context(const workload::TrainJob& job) {
   workload::TrainContext context;
   context.form = workload::form_of(job, base::Version{1, 36, 2});
   context.scripts = {"rank script\n", "mpi script\n"};
@@ -110,7 +110,8 @@ workload::TrainContext context_for(const workload::TrainJob& job) {
   return context;
 }
 
-void read_services(const std::vector<Tree>& services, workload::TrainContext& context, Outcome& outcome) {
+void read_services(const std::vector<Tree>& services, workload::TrainContext& context,
+                   ImportOutcome& outcome) {
   for (const Tree& service : services) {
     const Tree& selector = *service.at({"spec", "selector"});
     const std::string name = text_at(service, {"metadata", "name"});
@@ -139,7 +140,7 @@ bool is_usual(std::string_view name) {
   return std::ranges::find(usual, name) != std::end(usual) || name.contains("ALLOW_RUN_AS_ROOT");
 }
 
-std::string shown(const Rank& rank, int number) {
+std::string as_text(const RankContainer& rank, int number) {
   std::string text = fmt::format(
       "rank {}: job {}{}{}{}\n", number, rank.job, rank.host.empty() ? "" : ", pod " + rank.host,
       rank.subdomain.empty() ? "" : "." + rank.subdomain, rank.decides ? "" : ", ends with the job");
@@ -152,8 +153,8 @@ std::string shown(const Rank& rank, int number) {
   return text;
 }
 
-void read_objects(const workload::TrainJob& job, Outcome& outcome) {
-  workload::TrainContext context = context_for(job);
+void read_objects(const workload::TrainJob& job, ImportOutcome& outcome) {
+  workload::TrainContext context = kubelet_context(job);
   auto objects = workload::objects_of(job, context);
   REQUIRE_MESSAGE(objects, objects.error().what);
   for (const Tree& one : objects->companions)
@@ -165,10 +166,10 @@ void read_objects(const workload::TrainJob& job, Outcome& outcome) {
     if (text_at(object, {"kind"}) != "Job") continue;
     const auto indexes = base::to_int(text_at(object, {"spec", "completions"}));
     for (long long i = 0; i < indexes.value_or(1); ++i)
-      outcome.ranks.push_back(rank_of(object, static_cast<int>(outcome.ranks.size())));
+      outcome.ranks.push_back(container_of(object, static_cast<int>(outcome.ranks.size())));
   }
   for (std::size_t i = 0; i < outcome.ranks.size(); ++i)
-    outcome.text += shown(outcome.ranks[i], static_cast<int>(i));
+    outcome.text += as_text(outcome.ranks[i], static_cast<int>(i));
   const Tree& first = objects->others.back();
   for (const char* kind : {"initContainers"})
     if (const Tree* list = first.at({"spec", "template", "spec", kind}))
@@ -179,8 +180,8 @@ void read_objects(const workload::TrainJob& job, Outcome& outcome) {
     outcome.text += "restarts: " + restarts->text() + "\n";
 }
 
-Outcome outcome_of(const fs::path& folder) {
-  Outcome outcome;
+ImportOutcome import_outcome(const fs::path& folder) {
+  ImportOutcome outcome;
   const auto text = base::read_file(folder / "manifest.yaml");
   REQUIRE(text);
   if (const auto rendered = workload::check_rendered(*text, "manifest.yaml"); !rendered) {
@@ -199,7 +200,7 @@ Outcome outcome_of(const fs::path& folder) {
 }
 
 /// A value with the ranks that it names, by the name of a pod or by an address.
-std::string with_ranks(std::string value, int own, const Outcome& outcome) {
+std::string with_ranks(std::string value, int own, const ImportOutcome& outcome) {
   for (std::size_t i = outcome.hosts.size(); i-- > 0;)
     value = base::replace_all(value, outcome.hosts[i], fmt::format("<rank {}>", i));
   for (const auto& [name, rank] : outcome.services)
@@ -207,7 +208,7 @@ std::string with_ranks(std::string value, int own, const Outcome& outcome) {
   return base::replace_all(value, "POD_IP", fmt::format("<rank {}>", own));
 }
 
-void check_config(const Tree& wanted, const Rank& rank, int number, const Outcome& outcome) {
+void check_config(const Tree& wanted, const RankContainer& rank, int number, const ImportOutcome& outcome) {
   const std::string* text = rank.variable("TF_CONFIG");
   REQUIRE(text);
   const auto config = base::json::read(*text, "TF_CONFIG");
@@ -224,7 +225,7 @@ void check_config(const Tree& wanted, const Rank& rank, int number, const Outcom
     }
 }
 
-void check_rank(const Tree& wanted, const Rank& rank, int number, const Outcome& outcome) {
+void check_rank(const Tree& wanted, const RankContainer& rank, int number, const ImportOutcome& outcome) {
   CAPTURE(number);
   for (const auto& [key, value] : wanted.entries()) {
     CAPTURE(key);
@@ -263,7 +264,7 @@ void check_rank(const Tree& wanted, const Rank& rank, int number, const Outcome&
   }
 }
 
-void compare(const fs::path& file, const Outcome& outcome) {
+void compare_with_operator(const fs::path& file, const ImportOutcome& outcome) {
   const auto text = base::read_file(file);
   REQUIRE(text);
   const auto wanted = base::yaml::read(*text, "operator.yaml");
@@ -287,12 +288,12 @@ TEST_CASE("foreign manifests run as with their operators, or are refused with th
   REQUIRE(folders.size() >= 30);
   for (const fs::path& folder : folders) {
     CAPTURE(folder.filename().string());
-    const Outcome outcome = outcome_of(folder);
+    const ImportOutcome outcome = import_outcome(folder);
     if (std::getenv("GPUADM_REWRITE_CASES"))
       REQUIRE(base::write_file(folder / "expected.txt", outcome.text, 0644));
     const auto wanted = base::read_file(folder / "expected.txt");
     REQUIRE(wanted);
     CHECK(outcome.text == *wanted);
-    if (fs::exists(folder / "operator.yaml")) compare(folder / "operator.yaml", outcome);
+    if (fs::exists(folder / "operator.yaml")) compare_with_operator(folder / "operator.yaml", outcome);
   }
 }

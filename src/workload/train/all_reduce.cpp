@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <set>
 
@@ -66,23 +67,38 @@ std::vector<std::string> pythons_of(const Tree& container) {
   return pythons;
 }
 
-Tree test_pod(const Tree& pod, int processes, int gpus, int meet) {
+/// Whether a volume or a variable needs an object that is created with the job, and not before.
+bool needs_companion(const Tree& user, const TrainJob& job) {
+  const Tree* from = user.find("valueFrom");
+  const Tree& source = from ? *from : user;
+  return std::ranges::any_of(job.companions, [&](const Tree& companion) {
+    const std::string name = text_at(companion, {"metadata", "name"});
+    return text_at(source, {"secret", "secretName"}) == name ||
+           std::ranges::any_of(
+               std::array{"configMap", "configMapRef", "secretRef", "configMapKeyRef", "secretKeyRef"},
+               [&](const char* kind) { return text_at(source, {kind, "name"}) == name; });
+  });
+}
+
+Tree test_pod(const TrainJob& job, const Tree& pod, int processes, int gpus, int meet) {
   Tree test = pod;
-  std::set<std::string> claims;
+  std::set<std::string> absent;
   filter(test, "volumes", [&](const Tree& volume) {
-    if (!volume.find("persistentVolumeClaim")) return true;
-    claims.insert(text_at(volume, {"name"}));
+    if (!volume.find("persistentVolumeClaim") && !needs_companion(volume, job)) return true;
+    absent.insert(text_at(volume, {"name"}));
     return false;
   });
   test.erase("initContainers");
   Tree container = pod.find("containers")->items().front();
+  for (const char* key : {"env", "envFrom"})
+    filter(container, key, [&](const Tree& one) { return !needs_companion(one, job); });
   Tree command = Tree::list_of({"/bin/sh", "all-reduce.sh"});
   for (std::string& python : pythons_of(container)) command.push(Tree(std::move(python)));
   for (const char* key :
        {"args", "workingDir", "lifecycle", "livenessProbe", "readinessProbe", "startupProbe"})
     container.erase(key);
   filter(container, "volumeMounts", [&](const Tree& mount) {
-    return !claims.contains(text_at(mount, {"name"})) && text_at(mount, {"mountPath"}) != source_folder;
+    return !absent.contains(text_at(mount, {"name"})) && text_at(mount, {"mountPath"}) != source_folder;
   });
   container.set("command", std::move(command));
   container["env"].push(variable_of("GPUADM_LOCAL", processes));
@@ -272,7 +288,7 @@ std::optional<TrainJob> all_reduce_job(const TrainJob& job, const AllReduceScrip
   }
   if (test.ranks() * processes < 2) return std::nullopt;
   for (Role& role : test.roles)
-    role.pod = test_pod(role.pod, processes, role.gpus.any() ? std::max(1, role.gpus.count) : 0, meet);
+    role.pod = test_pod(job, role.pod, processes, role.gpus.any() ? std::max(1, role.gpus.count) : 0, meet);
   test.processes = processes;
   test.source = {{"all-reduce.sh", scripts.start}, {"all-reduce.py", scripts.program}};
   return test;
