@@ -4,6 +4,7 @@
 #include "gpuadm/base/text.hpp"
 
 #include "base/text/utf8.hpp"
+#include "base/tree/yaml_bracket.hpp"
 #include "base/tree/yaml_scalar.hpp"
 
 #include <fmt/format.h>
@@ -205,36 +206,6 @@ std::optional<Mark> not_yaml(std::string_view text) {
 }
 
 /// yaml-cpp's message about tabs is misleading.
-/// The innermost bracket or brace of a text that is not closed; quotes and comments do not count.
-std::optional<std::pair<Mark, char>> unclosed_bracket(std::string_view text) {
-  std::vector<std::pair<Mark, char>> open;
-  Mark at{1, 1};
-  char quote = '\0', before = '\n',
-       last = '\n';  // last: the last character that is not blank, or a line's end
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (quote != '\0') {
-      if (c == '\\' && quote == '"')
-        ++i, ++at.column;
-      else if (c == quote)
-        quote = '\0';
-    } else if (c == '#' && (before == ' ' || before == '\n')) {
-      while (i + 1 < text.size() && text[i + 1] != '\n') ++i;
-    } else if ((c == '"' || c == '\'') && std::string_view(":-[{,\n").find(last) != std::string_view::npos) {
-      quote = c;
-    } else if ((c == '[' || c == '{') && std::string_view(":-[{,\n").find(last) != std::string_view::npos) {
-      open.emplace_back(at, c);
-    } else if ((c == ']' || c == '}') && !open.empty()) {
-      open.pop_back();
-    }
-    before = c;
-    if (c != ' ' && c != '\t') last = c;
-    ++at.column;
-    if (c == '\n') at = {at.line + 1, 1};
-  }
-  return open.empty() ? std::nullopt : std::optional(open.back());
-}
-
 std::string message_of(const YAML::Exception& error, std::string_view text) {
   const auto rows = lines(text);
   const auto number = static_cast<std::size_t>(std::max(error.mark.line, 0));

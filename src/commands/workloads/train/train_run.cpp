@@ -34,6 +34,16 @@ std::string yaml_of(const TrainVolumePlan& volume, const workload::TrainObjects&
   return text;
 }
 
+/// What must be known of objects that are printed: their addresses are those of Services that do not exist.
+void show_print_notes(const workload::TrainObjects& objects, Io& io) {
+  if (objects.services.empty()) return;
+  show(
+      std::vector<std::string>{
+          "addresses such as $(NAME_SERVICE_HOST) are set by the kubelet from the Services, "
+          "which must be created before the Jobs; names of pods need cluster DNS"},
+      io);
+}
+
 Result<Outcome> print_offline(TrainRequest& request, const TrainRunOptions& options, Io& io) {
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
   spec::Cluster cluster;
@@ -42,8 +52,10 @@ Result<Outcome> print_offline(TrainRequest& request, const TrainRunOptions& opti
   const TrainVolumePlan volume = plan_train_volume_offline(request, cluster);
   const workload::JobForm form = workload::form_of(request.job, base::Version{1, 28, 0});
   const auto context = TRY(train_context(request.job, form, workload::supply_of(cluster), assets));
-  io.out(yaml_of(volume, TRY(workload::objects_of(request.job, context))));
+  const workload::TrainObjects objects = TRY(workload::objects_of(request.job, context));
+  io.out(yaml_of(volume, objects));
   show(request.notes, io);
+  show_print_notes(objects, io);
   return Outcome::done;
 }
 
@@ -129,7 +141,9 @@ Result<Outcome> train_run(const TrainRunOptions& options, Io& io) {
   TrainView view = TRY(view_for(*opened->client, job, new_objects(plan, job)));
   const auto context = TRY(train_context(job, view.form, view.supply, opened->assets));
   if (prints) {
-    io.out(yaml_of(plan, TRY(workload::objects_of(job, context))));
+    const workload::TrainObjects objects = TRY(workload::objects_of(job, context));
+    io.out(yaml_of(plan, objects));
+    show_print_notes(objects, io);
     return Outcome::done;
   }
   TRY(add_image_findings(*opened, job, view));
