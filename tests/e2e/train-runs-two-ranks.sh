@@ -167,7 +167,7 @@ leaves_nothing long
 # MPI: the command runs on rank 0, and reaches every rank of the host file over SSH.
 cat >src/mpirun <<'END'
 #!/bin/sh
-while read -r address slots; do echo "$slots: $(ssh "$address" 'echo rank $RANK on $(hostname)' </dev/null)"; done <"$GPUADM_HOSTFILE"
+while read -r address slots; do echo "$slots: $(ssh "$address" 'echo rank $GPUADM_RANK on $(hostname)' </dev/null)"; done <"$GPUADM_HOSTFILE"
 END
 chmod +x src/mpirun
 # The home directory of the ranks is a volume with a configuration of SSH, which is neither read nor written.

@@ -1,5 +1,6 @@
 #include "gpuadm/base/files.hpp"
 #include "gpuadm/base/image_reference.hpp"
+#include "gpuadm/base/json.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/yaml.hpp"
 #include "gpuadm/checks/cuda.hpp"
@@ -105,4 +106,36 @@ TEST_CASE("a CUDA version needs the lowest driver of its major version, before 1
   CHECK(!drivers.cuda_of({300, 1, -1}));
   CHECK(drivers.is_newer_than_tables({9999, 1, -1}));
   CHECK(!drivers.is_newer_than_tables({550, 54, 14}));
+}
+
+TEST_CASE("arguments of a rank keep the entrypoint of its image if a node knows it") {
+  workload::TrainJob job;
+  job.framework = workload::Framework::mpi;
+  workload::Role launcher;
+  launcher.name = "launcher";
+  launcher.pod = workload::pod_of({.image = "pi:1"});
+  launcher.pod["containers"].items().front().set("args", base::Tree::list_of({"mpirun", "./pi"}));
+  workload::Role worker = launcher;
+  job.roles = {launcher, worker};
+  const std::vector<workload::TrainImage> images = {{"pi:1", "docker.io/library/pi:1", "missing", false}};
+  const auto command_of = [&](int role) {
+    const base::Tree* command =
+        job.roles[static_cast<std::size_t>(role)].pod.find("containers")->items().front().find("command");
+    return command ? base::json::write(*command, 0) : "none";
+  };
+  const auto node = [](const char* config) {
+    return workload::read_node_images(
+        "one",
+        fmt::format("image\tdocker.io/library/pi:1\tpresent\nconfig\tdocker.io/library/pi:1\t{}\n", config));
+  };
+  const auto unknown = workload::set_entrypoints(job, images, {node("{\"info\":{\"imageSpec\":{}}}")});
+  REQUIRE(!unknown);
+  CHECK(unknown.error().what ==
+        "the pod of launcher has no command, and no node knows an entrypoint of the image pi:1");
+  REQUIRE(workload::set_entrypoints(
+      job, images,
+      {node("{\"info\":{\"imageSpec\":{\"config\":{\"Entrypoint\":[\"/entry.sh\",\"$(A)\"]}}}}")}));
+  CHECK(command_of(0) == R"_(["/entry.sh","$$(A)"])_");
+  // Workers start nothing.
+  CHECK(command_of(1) == "none");
 }

@@ -156,7 +156,10 @@ std::string as_text(const RankContainer& rank, int number) {
 void read_objects(const workload::TrainJob& job, ImportOutcome& outcome) {
   workload::TrainContext context = kubelet_context(job);
   auto objects = workload::objects_of(job, context);
-  REQUIRE_MESSAGE(objects, objects.error().what);
+  if (!objects) {
+    outcome.text += fmt::format("error: {}; {}\n", objects.error().what, objects.error().hint);
+    return;
+  }
   for (const Tree& one : objects->companions)
     outcome.text += fmt::format("{} {}\n", text_at(one, {"kind"}), text_at(one, {"metadata", "name"}));
   read_services(objects->services, context, outcome);

@@ -25,6 +25,7 @@ struct ImageOnNode {
   std::string why, pull_why;                       ///< why unknown, or not possible
   std::string architecture;                        ///< "amd64"; empty: unknown
   std::map<std::string, std::string> environment;  ///< of its configuration
+  std::vector<std::string> entrypoint;             ///< of its configuration
   bool is_configured = false;                      ///< whether the configuration was read
   bool is_searched = false;                        ///< whether programs were searched for
   std::vector<std::string> programs;               ///< paths of those that were found
@@ -47,6 +48,11 @@ struct TrainImage {
 /// Of all roles, each once. `full_name_of`: nothing for an invalid name, which is left out.
 [[nodiscard]] std::vector<TrainImage> train_images(
     const TrainJob& job, const std::function<std::optional<std::string>(const std::string&)>& full_name_of);
+
+/// Ranks whose command gpuadm starts itself, and that have only arguments, get the entrypoint of their image
+/// as their command. Fault::usage if no node knows it.
+[[nodiscard]] Result<> set_entrypoints(TrainJob& job, const std::vector<TrainImage>& images,
+                                       const std::vector<NodeImages>& read);
 
 /// The tables of CUDA and drivers.
 struct CudaLimits {

@@ -28,6 +28,8 @@ void read_config(std::string_view json, ImageOnNode& image) {
   if (!spec) return;
   image.is_configured = true;
   image.architecture = base::printable(text_at(*spec, {"architecture"}), 40);
+  if (const Tree* words = spec->at({"config", "Entrypoint"}))
+    for (const Tree& word : words->items()) image.entrypoint.push_back(word.text());
   if (const Tree* variables = spec->at({"config", "Env"}))
     for (const Tree& variable : variables->items()) {
       const std::string text = variable.text();

@@ -145,13 +145,9 @@ void check_launcher(TrainFields& fields, const Role& role) {
   if (!containers || containers->items().empty()) return;
   const Tree& container = containers->items().front();
   const Tree *command = container.find("command"), *arguments = container.find("args");
-  if (command && !command->items().empty()) return;
-  fields.problem(
-      container, role.name + ".containers[0]",
-      arguments && !arguments->items().empty()
-          ? "the launcher has arguments and no command, and the one of its image is not known: set "
-            "command:, such as [mpirun]"
-          : "the launcher has no command: set command:, such as [mpirun, ./solver]");
+  if ((command && !command->items().empty()) || (arguments && !arguments->items().empty())) return;
+  fields.problem(container, role.name + ".containers[0]",
+                 "the launcher has no command: set command:, such as [mpirun, ./solver]");
 }
 
 void read_mpi(TrainFields& spec, const ReadContext& context, TrainJob& job) {

@@ -32,6 +32,9 @@ inline constexpr const char* checkpoint_variable = "GPUADM_CHECKPOINT_DIR";
 [[nodiscard]] Result<base::Tree> template_of(const TrainJob& job, std::optional<int> rank,
                                              const TrainContext& context);
 
+/// Whether a script of gpuadm starts the command of a role, which must then be known.
+[[nodiscard]] bool starts_command(const TrainJob& job, const Role& role);
+
 /// Appends to the list under a key, which is created.
 void append(base::Tree& map, std::string_view key, base::Tree value);
 

@@ -28,7 +28,7 @@ void read_mpi(TrainFields& spec, const ReadContext& context, TrainJob& job);
 void read_train_job(TrainFields& spec, const ReadContext& context, TrainJob& job);
 void read_job(TrainFields& spec, const ReadContext& context, TrainJob& job);
 
-/// A problem if the command of rank 0 of an MPI job is not known: it runs after all workers have answered.
+/// A problem if rank 0 of an MPI job has neither a command nor arguments for the entrypoint of its image.
 void check_launcher(TrainFields& fields, const Role& role);
 
 /// The documents of a file, sorted. Others are problems.

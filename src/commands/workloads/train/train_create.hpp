@@ -24,9 +24,9 @@ struct TrainView {
                                          const std::vector<base::Tree>& created);
 
 /// The checks of the job's images on every node that may run it: playbooks/read/image.sh. What a node does
-/// not answer is unknown.
+/// not answer is unknown. Ranks that need the entrypoint of their image get it: workload::set_entrypoints.
 [[nodiscard]] Result<std::vector<report::Finding>> examine_images(TrainSession& opened,
-                                                                  const workload::TrainJob& job,
+                                                                  workload::TrainJob& job,
                                                                   const TrainView& view);
 
 /// With new keys for the objects of an MPI job: they are secrets.

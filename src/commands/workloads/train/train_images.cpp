@@ -99,11 +99,11 @@ Result<std::vector<NodeImages>> read_nodes(TrainSession& opened, const TrainJob&
 
 }  // namespace
 
-Result<std::vector<report::Finding>> examine_images(TrainSession& opened, const TrainJob& job,
+Result<std::vector<report::Finding>> examine_images(TrainSession& opened, TrainJob& job,
                                                     const TrainView& view) {
   const std::vector<TrainImage> images = workload::train_images(job, full_name_of);
   const auto nodes = nodes_of(job, view);
-  if (images.empty() || nodes.empty()) return {};
+  if (images.empty() || nodes.empty()) return std::vector<report::Finding>();
   const checks::CudaDrivers drivers =
       TRY(checks::CudaDrivers::read([&](std::string_view path) { return opened.assets.read(path); }));
   const workload::CudaLimits cuda{
@@ -112,6 +112,7 @@ Result<std::vector<report::Finding>> examine_images(TrainSession& opened, const 
         return drivers.is_newer_than_tables(driver) ? std::nullopt : drivers.cuda_of(driver);
       }};
   const std::vector<NodeImages> read = TRY(read_nodes(opened, job, nodes, images));
+  TRY(workload::set_entrypoints(job, images, read));
   return workload::examine_images({.job = job, .nodes = nodes, .read = read, .images = images, .cuda = cuda});
 }
 

@@ -85,7 +85,7 @@ void show(const std::vector<report::Finding>& findings, Io& io) {
     io.err(report::details(open, io.err_style));
 }
 
-Result<> add_image_findings(TrainSession& opened, const TrainJob& job, TrainView& view) {
+Result<> add_image_findings(TrainSession& opened, TrainJob& job, TrainView& view) {
   for (report::Finding& finding : TRY(examine_images(opened, job, view)))
     view.findings.push_back(std::move(finding));
   return {};
@@ -146,7 +146,7 @@ Result<Outcome> train_run(const TrainRunOptions& options, Io& io) {
     show_print_notes(objects, io);
     return Outcome::done;
   }
-  TRY(add_image_findings(*opened, job, view));
+  TRY(add_image_findings(*opened, request.job, view));
   TRY(add_all_reduce(*opened, job, view, options, io));
   TRY(workload::check_sidecars(job, view.oldest));
   const bool blocked = are_blocked(view.findings, options.ignore);
