@@ -79,7 +79,7 @@ spec:
             - name: pytorch
               image: lab.local/training:1
               envFrom: [{ configMapRef: { name: elastic-settings } }]
-              command: [sh, -c, 'echo "attempt $GPUADM_ATTEMPT, $greeting, ends at $PET_RDZV_ENDPOINT"; if [ "$GPUADM_ATTEMPT" = 0 ] && [ "$RANK" = 1 ]; then kill -9 $$; fi; sleep 5']
+              command: [sh, -c, 'echo "attempt $GPUADM_ATTEMPT, $greeting, ends at $PET_RDZV_ENDPOINT"; if [ "$GPUADM_ATTEMPT" = 0 ] && [ "$RANK" = 1 ]; then exit 137; fi; sleep 5']
 END_OF_MANIFEST
 exits 0 gpuadm train run -f cluster.yaml -f elastic.yaml
 says "[1] attempt 0, hello, ends at"

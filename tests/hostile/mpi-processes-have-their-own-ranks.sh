@@ -39,6 +39,8 @@ if command -v mpirun.openmpi >/dev/null; then
   # The host file of mpi-operator, without DNS.
   starts mpirun.openmpi mpirun -np 4 -hostfile "$place/hosts/hostfile" sh -c "$report"
   has_four_ranks
+  starts mpirun.openmpi mpirun -host pi-worker-0.pi-worker:2,pi-worker-1:2 sh -c "$report"
+  has_four_ranks
 fi
 if command -v mpiexec.hydra >/dev/null; then
   starts mpiexec.hydra mpiexec -n 4 sh -c "$report"
