@@ -17,6 +17,8 @@
 #include <csignal>
 #include <cstring>
 #include <exception>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -125,6 +127,12 @@ std::string usual_hint(base::Fault fault, const CLI::App& root) {
   return fault == base::Fault::spec ? "gpuadm config explain lists all keys" : std::string();
 }
 
+/// What was typed, read for the first hint.
+struct Typed {
+  std::once_flag once;
+  TypedLine line;
+};
+
 int parse_and_call(int count, const char* const* given) {
   const std::vector<const char*> all_words = without_help(count, given);
   Settings settings;
@@ -152,8 +160,9 @@ int parse_and_call(int count, const char* const* given) {
   }
   Io io = io_of(settings);
   io.command.assign(all_words.begin(), all_words.end());
-  io.out_style.complete = [typed = typed_line(io.command)](std::string_view hint) {
-    return complete_hint(hint, typed);
+  io.out_style.complete = [typed = std::make_shared<Typed>(), words = io.command](std::string_view hint) {
+    std::call_once(typed->once, [&] { typed->line = typed_line(words); });
+    return complete_hint(hint, typed->line);
   };
   io.err_style.complete = io.out_style.complete;
   if (!chosen) {
