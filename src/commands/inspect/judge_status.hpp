@@ -33,7 +33,7 @@ class StatusJudge {
   /// `asked`: the control-plane node that described the cluster; empty: none did.
   [[nodiscard]] base::Result<JudgedStatus> judge(const session::ClusterSurvey& survey,
                                                  const std::string& asked);
-  /// `tested`: what tests have found beside the checks.
+  /// `tested`: what tests have found, in addition to the checks.
   [[nodiscard]] base::Result<JudgedStatus> judge(const cluster::ClusterSurvey& survey,
                                                  std::span<const report::Finding> tested);
 
