@@ -184,7 +184,6 @@ std::optional<Mark> not_yaml(std::string_view text) {
   return std::nullopt;
 }
 
-/// yaml-cpp's message about tabs is misleading.
 /// The innermost bracket or brace of a text that is not closed; quotes and comments do not count.
 std::optional<std::pair<Mark, char>> unclosed_bracket(std::string_view text) {
   std::vector<std::pair<Mark, char>> open;
@@ -215,6 +214,7 @@ std::optional<std::pair<Mark, char>> unclosed_bracket(std::string_view text) {
   return open.empty() ? std::nullopt : std::optional(open.back());
 }
 
+/// yaml-cpp's message about tabs is misleading.
 std::string message_of(const YAML::Exception& error, std::string_view text) {
   const auto rows = lines(text);
   const auto number = static_cast<std::size_t>(std::max(error.mark.line, 0));

@@ -121,10 +121,21 @@ std::vector<const char*> without_help(int argc, const char* const* argv) {
   return words;
 }
 
+/// Whether a mistake is in a line of a file that was typed: "cluster.yaml:3:1: ...". Jobs have other keys.
+bool is_in_cluster_file(const base::Error& error, std::span<const std::string> words) {
+  if (error.fault != base::Fault::spec || std::ranges::find(words, "train") != words.end()) return false;
+  return std::ranges::any_of(words, [&](const std::string& word) {
+    const std::size_t digit = word.size() + 1;
+    return error.what.starts_with(word + ":") && digit < error.what.size() && error.what[digit] >= '0' &&
+           error.what[digit] <= '9';
+  });
+}
+
 /// What to type after a mistake for which there is no closer advice.
-std::string usual_hint(base::Fault fault, const CLI::App& root) {
-  if (fault == base::Fault::usage) return name_of(model_of(recognized(root))) + " --help shows the usage";
-  return fault == base::Fault::spec ? "gpuadm config explain lists all keys" : std::string();
+std::string usual_hint(const base::Error& error, std::span<const std::string> words, const CLI::App& root) {
+  if (error.fault == base::Fault::usage)
+    return name_of(model_of(recognized(root))) + " --help shows the usage";
+  return is_in_cluster_file(error, words) ? "gpuadm config explain lists all keys" : std::string();
 }
 
 /// What was typed, read for the first hint.
@@ -173,7 +184,7 @@ int parse_and_call(int count, const char* const* given) {
   const auto outcome = chosen(io);
   if (outcome) return exit_code(*outcome);
   base::Error error = outcome.error();
-  if (error.hint.empty()) error.hint = usual_hint(error.fault, root);
+  if (error.hint.empty()) error.hint = usual_hint(error, io.command, root);
   if (error.fault == base::Fault::usage)
     if (const std::string value = detached_value(error, root, words); !value.empty()) error.hint = value;
   return refuse(error, io);
