@@ -85,11 +85,13 @@ plugin_log() {
     done
 }
 
-# The last lines of the pods of Kubernetes and of NVIDIA that are not ready, of at most eight: of the previous container if it failed.
+# The last lines of the pods of Kubernetes and of NVIDIA that are not ready, of at most eight. A pod that is Pending has some only if one of its
+# init containers has been restarted. Of a container that waits for its next start, kubectl shows the log of the last one.
 broken_pod_logs() {
   limit 15 kubectl --kubeconfig "$config" --request-timeout=10s get pods -A \
-    -o jsonpath='{range .items[*]}{.metadata.namespace}{" "}{.metadata.name}{" "}{.status.phase}{" "}{.status.conditions[?(@.type=="Ready")].status}{"\n"}{end}' 2>/dev/null |
-    awk '$3 != "Succeeded" && $3 != "Pending" && $4 != "True" && $2 !~ /nvidia-device-plugin/ &&
+    -o jsonpath='{range .items[*]}{.metadata.namespace}{" "}{.metadata.name}{" "}{.status.phase}{" "}{.status.conditions[?(@.type=="Ready")].status}{" "}{.status.initContainerStatuses[*].restartCount}{"\n"}{end}' 2>/dev/null |
+    awk '{ restarts = 0; for (i = 5; i <= NF; i++) restarts += $i }
+      $3 != "Succeeded" && ($3 != "Pending" || restarts) && $4 != "True" && $2 !~ /nvidia-device-plugin/ &&
       ($1 ~ /^kube-(system|flannel)$|nvidia|gpu/ || $2 ~ /nvidia|dcgm|mps-control/) && n++ < 8 { print $1, $2 }' |
     while read -r pod_namespace pod; do
       text=$(limit 15 kubectl --kubeconfig "$config" --request-timeout=10s -n "$pod_namespace" logs "$pod" --tail=200 --all-containers </dev/null 2>/dev/null)

@@ -44,12 +44,15 @@ class StatusBuilder {
   }
 
  private:
-  void problem(std::string where, std::string what, std::string remedy = {}) {
-    status_.verdict.problems.push_back({std::move(where), std::move(what), std::move(remedy)});
+  /// `checks`: those that judge the same.
+  void problem(std::string where, std::string what, std::string remedy,
+               std::vector<std::string> checks = {}) {
+    status_.verdict.problems.push_back(
+        {std::move(where), std::move(what), std::move(remedy), std::move(checks)});
   }
 
   void unread(std::string where, std::string what) {
-    status_.verdict.unread.push_back({std::move(where), std::move(what), {}});
+    status_.verdict.unread.push_back({std::move(where), std::move(what), {}, {}});
   }
 
   /// What the API server did not give. An API server that lists no nodes is a problem of its own.
@@ -64,6 +67,11 @@ class StatusBuilder {
     };
     check(view.pods.has_value(), "pods");
     check(view.daemon_sets.has_value(), "daemonsets");
+    check(true, "leases");
+    const bool by_claims = std::ranges::any_of(
+        *view.nodes, [&](const facts::Node& node) { return allocates_by_claims(view, node); });
+    check(view.resource_claims.has_value() || !by_claims, "resourceclaims");
+    check(true, "resourceslices");
   }
 
   [[nodiscard]] const facts::Facts* facts_of(const std::string& host) const {
@@ -102,7 +110,7 @@ class StatusBuilder {
               fmt::format("the API server at {} {}",
                           status_.endpoint.empty() ? "an unknown address" : status_.endpoint,
                           status_.api.message),
-              "gpuadm logs kube-apiserver " + survey_.asked);
+              "gpuadm logs kube-apiserver " + survey_.asked, {"cl.apiserver.healthz"});
   }
 
   void nodes() {
@@ -138,11 +146,12 @@ class StatusBuilder {
     if (row.ready != "Ready" && trouble_of(row.host).empty())
       problem(where, "the node is not ready: " + row.why,
               row.host.empty() ? "kubectl describe node " + row.name
-                               : fmt::format("gpuadm doctor {} --stage node", row.host));
+                               : fmt::format("gpuadm doctor {} --stage node", row.host),
+              {"cl.nodes-ready"});
     for (const auto& [type, condition] : node.conditions)
       if (condition.status == "True" && (type.ends_with("Pressure") || type == "NetworkUnavailable"))
         problem(where, fmt::format("the node reports {}: {}", type, condition.reason),
-                "kubectl describe node " + row.name);
+                "kubectl describe node " + row.name, {"cl.nodes-ready"});
     incomplete(node, where);
   }
 
@@ -182,14 +191,16 @@ class StatusBuilder {
       const facts::Facts* facts = facts_of(host.name);
       if (const std::string trouble = trouble_of(host.name); !trouble.empty())
         problem(host.name, trouble + also,
-                facts ? "gpuadm logs kubelet " + host.name : survey_.census.at(host.name).error().hint);
+                facts ? "gpuadm logs kubelet " + host.name : survey_.census.at(host.name).error().hint,
+                {facts ? "kubelet.service-active" : "host.ssh.reachable", "cl.nodes-ready"});
       else if (survey_.view && survey_.view->nodes && !node)
         problem(host.name, "it is not a node of this cluster", "gpuadm join " + host.name);
       if (!facts || !facts->kubernetes.kubelet_conf) continue;
       if (const auto unread = facts->unread.find("/etc/cni/net.d/"); unread != facts->unread.end())
         this->unread(host.name, "/etc/cni/net.d could not be read: " + unread->second);
       else if (facts->kubernetes.cni_configs.empty())
-        problem(host.name, "no network plugin is configured in /etc/cni/net.d");
+        problem(host.name, "no network plugin is configured in /etc/cni/net.d",
+                "gpuadm explain net.cni-plugin", {"net.cni-plugin"});
       expired(host.name, *facts);
     }
   }
@@ -201,7 +212,7 @@ class StatusBuilder {
       return;
     for (const facts::Certificate& certificate : *facts.kubernetes.certificates)
       if (certificate.ends < *facts.clock.probe_begin)
-        problem(host, certificate.path + " has expired", "gpuadm logs kubelet " + host);
+        problem(host, certificate.path + " has expired", "gpuadm logs kubelet " + host, {"cl.certs-expiry"});
   }
 
   void network() {

@@ -9,16 +9,20 @@ namespace cluster {
 
 namespace {
 
-/// Pods that hold GPUs of the node of a host. Without the pods, their number is unknown.
+/// Pods that hold GPUs of the node of a host. Without the pods, or the claims by which the node allocates,
+/// their number is unknown.
 void add_pods(const ClusterSurvey& survey, GpuUse& use) {
   const auto place = survey.census.find(use.counts.host);
   const bool is_read = place != survey.census.end() && place->second.has_value();
   const facts::Node* node = survey.view && is_read ? node_of(*survey.view, *place->second) : nullptr;
   const bool lacks_node = survey.view && survey.view->nodes && is_read && node == nullptr;
-  if (lacks_node || (node && survey.view->pods)) use.used = 0;
+  const bool claimed = node && allocates_by_claims(*survey.view, *node);
+  const bool counted = node && survey.view->pods && !survey.view->unread.contains("resourceslices") &&
+                       (!claimed || survey.view->resource_claims);
+  if (lacks_node || counted) use.used = 0;
   if (!node || !use.used) return;
   for (const facts::Pod* pod : gpu_pods(*survey.view, node->name)) {
-    if (!allocates_by_claims(*survey.view, *node))
+    if (!claimed)
       for (const auto& [resource, number] : pod->gpus) *use.used += number;
     use.pods.push_back(pod->full());
   }
@@ -38,8 +42,10 @@ void judge_gpus(const ClusterSurvey& survey, const GpuCounts& counts, Status& st
     what =
         fmt::format("the driver has {} GPUs, but pods can use {}{}", counts.driver, *counts.allocatable, why);
   if (!what.empty())
-    status.verdict.problems.push_back(
-        {counts.host, std::move(what), fmt::format("gpuadm doctor {} --stage node", counts.host)});
+    status.verdict.problems.push_back({counts.host,
+                                       std::move(what),
+                                       fmt::format("gpuadm doctor {} --stage node", counts.host),
+                                       {"gk.allocatable-vs-physical"}});
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
 /// Control planes, their certificates, and etcd.
 namespace cluster {
@@ -13,7 +14,8 @@ namespace cluster {
 namespace {
 
 constexpr std::array part_names = {"kube-apiserver", "kube-controller-manager", "kube-scheduler", "etcd"};
-constexpr double soon = 30;  // days: as in the check cl.certs-expiry
+constexpr std::string_view elsewhere = "is elsewhere";  ///< an etcd that gpuadm does not manage
+constexpr double soon = 30;                             // days: as in the check cl.certs-expiry
 
 /// The result for a component that was queried on its own machine.
 Part heard(const facts::Component& component) {
@@ -38,7 +40,7 @@ Part part_on(const facts::Kubernetes& host, const std::string& name) {
   }
   const bool is_static = std::ranges::find(host.manifests, name + ".yaml") != host.manifests.end();
   if (is_static) return {name, Health::unknown, "was not queried"};
-  if (name == "etcd") return {name, Health::unknown, "is elsewhere"};
+  if (name == "etcd") return {name, Health::unknown, std::string(elsewhere)};
   return {name, Health::ill, "has no manifest in /etc/kubernetes/manifests"};
 }
 
@@ -68,17 +70,33 @@ void read_certificates(const facts::Facts& host, PlaneStatus& plane) {
   }
 }
 
-void complain(const PlaneStatus& plane, Status& status) {
-  for (const Part& part : plane.parts)
+/// The checks that judge a component.
+std::vector<std::string> checks_of(const std::string& part) {
+  if (part == "kube-apiserver") return {"cl.apiserver.healthz"};
+  return part == "etcd" ? std::vector<std::string>{"cl.etcd-health"} : std::vector<std::string>();
+}
+
+/// `described`: a control-plane node has described the cluster. Without it, that is the missing reading.
+void complain(const PlaneStatus& plane, bool described, Status& status) {
+  std::map<std::string, std::vector<std::string>> unknown;  // names by message
+  for (const Part& part : plane.parts) {
     if (part.health == Health::ill)
       status.verdict.problems.push_back({plane.name, part.name + " " + part.message,
-                                         fmt::format("gpuadm logs {} {}", part.name, plane.name)});
+                                         fmt::format("gpuadm logs {} {}", part.name, plane.name),
+                                         checks_of(part.name)});
+    if (part.health == Health::unknown && part.message != elsewhere)
+      unknown[part.message].push_back(part.name);
+  }
+  if (described)
+    for (const auto& [message, names] : unknown)
+      status.verdict.unread.push_back({plane.name, base::join(names, ", ") + " " + message, {}, {}});
   if (plane.days && *plane.days < soon)
     status.verdict.problems.push_back(
         {plane.name,
          *plane.days < 0 ? fmt::format("{} expired {:.0f} days ago", plane.certificate, -*plane.days)
                          : fmt::format("{} expires in {:.0f} days", plane.certificate, *plane.days),
-         "gpuadm certs renew"});
+         "gpuadm certs renew",
+         {"cl.certs-expiry"}});
 }
 
 void add_etcd(const ClusterSurvey& survey, Status& status) {
@@ -97,8 +115,10 @@ void add_etcd(const ClusterSurvey& survey, Status& status) {
     if (what.empty())
       ++well;
     else
-      status.verdict.problems.push_back(
-          {where, fmt::format("the etcd member {} {}", where, what), "gpuadm logs etcd " + where});
+      status.verdict.problems.push_back({where,
+                                         fmt::format("the etcd member {} {}", where, what),
+                                         "gpuadm logs etcd " + where,
+                                         {"cl.etcd-health"}});
   }
   const std::size_t needed = status.etcd.size() / 2 + 1;
   if (well < needed)
@@ -106,7 +126,8 @@ void add_etcd(const ClusterSurvey& survey, Status& status) {
         {"the cluster",
          fmt::format("etcd has {} of {} members and needs {}: the cluster is read-only", well,
                      status.etcd.size(), needed),
-         "restore a control-plane node that still has its data"});
+         "restore a control-plane node that still has its data",
+         {"cl.etcd-health"}});
 }
 
 /// etcd's own member list takes precedence over the machine's.
@@ -138,7 +159,7 @@ void add_planes(const ClusterSurvey& survey, Status& status) {
   std::vector<const facts::Node*> found;
   const auto add = [&](PlaneStatus plane, const facts::Node* node) {
     merge_etcd_health(plane, node ? node->name : plane.name, status.etcd);
-    complain(plane, status);
+    complain(plane, survey.view.has_value(), status);
     status.planes.push_back(std::move(plane));
     found.push_back(node);
   };

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 namespace cluster {
 
@@ -13,11 +12,6 @@ namespace {
 
 using base::Tree;
 using report::Finding;
-
-/// Checks of what the state of a cluster shows by itself: it has the problem already.
-constexpr std::array shown_by_status = std::to_array<std::string_view>(
-    {"cl.apiserver.healthz", "cl.nodes-ready", "cl.certs-expiry", "cl.etcd-health", "host.ssh.reachable",
-     "kubelet.service-active", "gk.allocatable-vs-physical", "net.cni-plugin"});
 
 bool has_problem(const Verdict& verdict, std::string_view where) {
   return std::ranges::any_of(verdict.problems,
@@ -38,18 +32,28 @@ std::string command_for(const Finding& finding) {
   return remedy.starts_with("gpuadm ") ? remedy : "gpuadm explain " + finding.id.text();
 }
 
+/// Whether a problem that was seen is that of a finding. A finding of the whole cluster names its node only
+/// in its sentence.
+bool is_shown(std::span<const Problem> seen, const Finding& finding) {
+  return std::ranges::any_of(seen, [&](const Problem& problem) {
+    return (finding.host.empty() || problem.where == finding.host.text()) &&
+           std::ranges::find(problem.checks, finding.id.text()) != problem.checks.end();
+  });
+}
+
 void add_blockers(Verdict& verdict, std::span<const Finding> findings) {
+  const std::vector<Problem> seen = verdict.problems;
   for (const report::Chain& chain : report::broken_chains(findings)) {
     const Finding& first = *chain.first;
     const bool blocks = report::blocks(first) || std::ranges::any_of(chain.follow, [](const Finding* one) {
                           return report::blocks(*one);
                         });
     const std::string where = place_of(first);
-    const bool shown =
-        std::ranges::find(shown_by_status, std::string_view(first.id)) != shown_by_status.end();
-    if (!blocks || (shown && !verdict.problems.empty())) continue;
-    verdict.problems.push_back(
-        {where, fmt::format("{} ({})", first_line(first.message), first.id.text()), command_for(first)});
+    if (!blocks || is_shown(seen, first)) continue;
+    verdict.problems.push_back({where,
+                                fmt::format("{} ({})", first_line(first.message), first.id.text()),
+                                command_for(first),
+                                {first.id.text()}});
   }
 }
 
@@ -60,7 +64,8 @@ void add_links(Verdict& verdict, std::span<const GpuChain> chains) {
     const std::string name = link.id.text().substr(link.id.text().find('.') + 1);
     const Problem problem{chain.host,
                           fmt::format("the link {} of its GPUs: {}", name, first_line(link.message)),
-                          first_line(link.remedy)};
+                          first_line(link.remedy),
+                          {link.id.text()}};
     if (!report::is_broken(link))
       verdict.unread.push_back(problem);
     else if (!has_problem(verdict, chain.host))

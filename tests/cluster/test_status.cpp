@@ -255,3 +255,43 @@ TEST_CASE("without the pods, the number of GPUs in use is unknown, and the state
   CHECK(text.find("nobody") == text.npos);
   CHECK(text.find("the cluster: not read: pods could not be read from the API server") != text.npos);
 }
+
+TEST_CASE("a component that was not queried is a missing reading") {
+  StatusWorld world;
+  auto& kubernetes = facts_in(world, "cp").kubernetes;
+  kubernetes.components.reset();
+  kubernetes.manifests = {"kube-apiserver.yaml", "kube-controller-manager.yaml", "kube-scheduler.yaml",
+                          "etcd.yaml"};
+  const cluster::Status status = world.status();
+  REQUIRE(status.verdict.unread.size() == 1);
+  CHECK(status.verdict.unread.front().where == "cp");
+  CHECK(status.verdict.unread.front().what ==
+        "kube-apiserver, kube-controller-manager, kube-scheduler was not queried");
+  CHECK(status.verdict.health() == cluster::Health::unknown);
+  // An etcd that gpuadm does not manage is not one that could not be read.
+  kubernetes.manifests.pop_back();
+  world.view->etcd_members.reset();
+  CHECK(world.status().verdict.unread.size() == 1);
+}
+
+TEST_CASE("without the claims, GPUs that are allocated by claims are not free") {
+  StatusWorld world;
+  facts::Facts& host = facts_in(world, "gpu");
+  host.nvidia.pci_gpus.resize(1);
+  host.nvidia.gpus.resize(1);
+  facts::ResourceSlice slice;
+  slice.driver = "gpu.nvidia.com";
+  slice.node = "gpu";
+  slice.devices.resize(1);
+  slice.devices.front().name = "gpu-0";
+  slice.devices.front().type = "gpu";
+  world.view->slices = {{slice}};
+  world.view->resource_claims.emplace();
+  REQUIRE(world.status().gpu_hosts.size() == 1);
+  CHECK(world.status().gpu_hosts.front().used == 0);
+  CHECK(world.status().verdict.unread.empty());
+  world.view->resource_claims.reset();
+  CHECK(!world.status().gpu_hosts.front().used);
+  CHECK(world.status().verdict.health() != cluster::Health::well);
+  CHECK(world.status().verdict.unread.front().what.find("resourceclaims") != std::string::npos);
+}

@@ -37,7 +37,7 @@ TEST_CASE("a cluster is healthy if everything was read and nothing is wrong") {
 
 TEST_CASE("what was not read is unknown, never zero problems") {
   cluster::Verdict seen;
-  seen.unread.push_back({"the cluster", "pods could not be read", {}});
+  seen.unread.push_back({"the cluster", "pods could not be read", {}, {}});
   const cluster::Verdict verdict = cluster::verdict_of(seen, {}, {});
   CHECK(verdict.health() == Health::unknown);
   CHECK(to_text(verdict) == "the state is unknown; 1 reading is missing");
@@ -54,8 +54,26 @@ TEST_CASE("a broken link is a problem, and an unknown one is unread") {
   CHECK(cluster::verdict_of({}, {}, unknown).health() == Health::unknown);
   // The host's own problem explains it.
   cluster::Verdict seen;
-  seen.problems.push_back({"gpu1", "no route to host", {}});
+  seen.problems.push_back({"gpu1", "no route to host", {}, {}});
   CHECK(cluster::verdict_of(seen, {}, broken).problems.size() == 1);
+}
+
+TEST_CASE("a problem that was seen hides the finding of its own check and place only") {
+  const auto fail = report::Verdict::fail;
+  const std::vector findings = {finding("net.cni-plugin", Severity::blocker, fail, "gpu1"),
+                                finding("net.cni-plugin", Severity::blocker, fail, "gpu2"),
+                                finding("cl.nodes-ready", Severity::blocker, fail, ""),
+                                finding("cl.etcd-health", Severity::blocker, fail, "")};
+  cluster::Verdict seen;
+  seen.problems.push_back({"gpu1", "no network plugin is configured", {}, {"net.cni-plugin"}});
+  seen.problems.push_back(
+      {"gpu2", "the kubelet is not running", {}, {"kubelet.service-active", "cl.nodes-ready"}});
+  const cluster::Verdict verdict = cluster::verdict_of(seen, findings, {});
+  REQUIRE(verdict.problems.size() == 4);
+  CHECK(verdict.problems[2].where == "gpu2");
+  CHECK(verdict.problems[2].checks.front() == "net.cni-plugin");
+  CHECK(verdict.problems[3].where == "the cluster");
+  CHECK(verdict.problems[3].checks.front() == "cl.etcd-health");
 }
 
 TEST_CASE("blockers are problems, each once, without those that follow; unknown checks are counted") {

@@ -16,6 +16,7 @@ enum class Health { well, ill, unknown };
 /// A problem, its location ("the cluster", or a host), and what to type.
 struct Problem {
   std::string where, what, remedy;
+  std::vector<std::string> checks;  ///< ids of the checks whose findings at this place this is
 };
 
 /// What is known of a cluster. Every screen that judges a cluster shows this, from the same function.
@@ -27,8 +28,9 @@ struct Verdict {
 };
 
 /// Completes what was read of the cluster itself with the results of the checks and of the chains. An
-/// unexplained blocker is a problem, unless `seen` reports it; so is a broken link of a host without a
-/// problem. An unknown link is unread.
+/// unexplained blocker is a problem, unless one of `seen` has its check, at the same place or, for a finding
+/// of the whole cluster, anywhere; so is a broken link of a host without a problem. An unknown link is
+/// unread.
 [[nodiscard]] Verdict verdict_of(Verdict seen, std::span<const report::Finding> findings,
                                  std::span<const GpuChain> chains);
 

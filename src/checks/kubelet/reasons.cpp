@@ -66,17 +66,23 @@ void kubelet_exits(const Subject&, const PodStates& states, Verdicts& out) {
            last.remedy("journalctl -u kubelet -n 50, and read the lines before it"));
 }
 
+/// Whether a request has had no answer: kubeadm.kubelet-bootstrap and cl.apiserver.healthz judge that. Go's
+/// net/url Error is `Post "URL": REASON`; an answer of the API server has no such beginning. A certificate
+/// that is not accepted is an answer.
+bool is_without_answer(std::string_view text) {
+  const bool request = text.contains("Post \"http") || text.contains("Post \\\"http");
+  return request && !text.contains("x509:") && !text.contains("tls: ");
+}
+
 /// The API server does not let the kubelet be the node that it says it is.
 void kubelet_registers(const Subject& s, const PodStates& states, Verdicts& out) {
   const std::string own = base::lower(s.facts.machine.hostname);
   const std::string& certified = s.facts.kubernetes.node_name;
   const bool overridden = s.facts.kubernetes.kubelet_flags.contains("--hostname-override");
   const bool renamed = !certified.empty() && !own.empty() && !overridden && own != certified;
-  // The API server has refused nothing where a connection was not made (Go's "dial tcp"):
-  // kubeadm.kubelet-bootstrap and cl.apiserver.healthz judge that.
   std::string line;
   for (const std::string& text : states.kubelet_log)
-    if (text.contains("Unable to register node") && !text.contains("dial tcp")) line = text;
+    if (text.contains("Unable to register node") && !is_without_answer(text)) line = text;
   if (renamed)
     return out.fail(
         Severity::blocker,

@@ -92,17 +92,17 @@ Verdict health_verdict(std::span<const HealthRow> rows) {
     const HealthOnHost& on = row.on;
     const std::string where = on.node;
     if (!on.reached)
-      verdict.unread.push_back({where, "the host is unreachable", {}});
+      verdict.unread.push_back({where, "the host is unreachable", {}, {}});
     else if (!on.state)
-      verdict.unread.push_back({where, "its health checks: " + last_run(on), "gpuadm health enable"});
+      verdict.unread.push_back({where, "its health checks: " + last_run(on), "gpuadm health enable", {}});
     else if (const std::string trouble = trouble_of(row); !trouble.empty())
-      verdict.unread.push_back({where, trouble, {}});
+      verdict.unread.push_back({where, trouble, {}, {}});
     for (const HealthCondition& one : shown(row))
       if (one.status == "False")
         verdict.problems.push_back(
-            {where, fmt::format("{}: {}", one.type, one.message.empty() ? one.reason : one.message), {}});
+            {where, fmt::format("{}: {}", one.type, one.message.empty() ? one.reason : one.message), {}, {}});
       else if (one.status != "True")
-        verdict.unread.push_back({where, one.type + " is unknown", {}});
+        verdict.unread.push_back({where, one.type + " is unknown", {}, {}});
   }
   return verdict;
 }

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <optional>
 
 namespace commands {
@@ -184,9 +185,12 @@ std::vector<std::string> completed(std::vector<std::string> words, const TypedLi
   return words;
 }
 
-/// `train run` takes manifests of jobs with -f, too.
+/// `train run` takes manifests of jobs with -f, too. A pipe is never read: what it has is the command's.
 bool is_cluster_file(const Parsed& line, const std::string& file) {
   if (line.command->path != std::vector<std::string>{"gpuadm", "train", "run"}) return true;
+  std::error_code none;
+  const std::filesystem::path path = file;
+  if (!std::filesystem::is_regular_file(path, none)) return !std::filesystem::exists(path, none);
   constexpr std::size_t largest = 1U << 20;
   const auto text = base::read_file(file, largest);
   return !text || text->contains("GpuCluster");
@@ -215,8 +219,9 @@ TypedLine typed_line(std::span<const std::string> words) {
 std::vector<Suggestion> suggestions_in(std::string_view sentence) {
   constexpr std::string_view program = "gpuadm ";
   std::vector<Suggestion> all;
+  std::size_t from = 0;  // after the last command
   for (std::size_t at = sentence.find(program); at != std::string_view::npos;
-       at = sentence.find(program, at + 1)) {
+       at = sentence.find(program, std::max(at + 1, from))) {
     if (at > 0 && std::string_view(" `'\"(\n").find(sentence[at - 1]) == std::string_view::npos) continue;
     const bool ticked = at > 0 && sentence[at - 1] == '`';
     Suggestion found{at, at + program.size() - 1, {"gpuadm"}};
@@ -263,7 +268,9 @@ std::vector<Suggestion> suggestions_in(std::string_view sentence) {
       i = end;
       if (stops || ends) break;
     }
-    if (command) all.push_back(std::move(found));
+    if (!command) continue;
+    from = found.end;
+    all.push_back(std::move(found));
   }
   return all;
 }

@@ -17,6 +17,8 @@
 #include <csignal>
 #include <cstring>
 #include <exception>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -119,11 +121,28 @@ std::vector<const char*> without_help(int argc, const char* const* argv) {
   return words;
 }
 
-/// What to type after a mistake for which there is no closer advice.
-std::string usual_hint(base::Fault fault, const CLI::App& root) {
-  if (fault == base::Fault::usage) return name_of(model_of(recognized(root))) + " --help shows the usage";
-  return fault == base::Fault::spec ? "gpuadm config explain lists all keys" : std::string();
+/// Whether a mistake is in a line of a file that was typed: "cluster.yaml:3:1: ...". Jobs have other keys.
+bool is_in_cluster_file(const base::Error& error, std::span<const std::string> words) {
+  if (error.fault != base::Fault::spec || std::ranges::find(words, "train") != words.end()) return false;
+  return std::ranges::any_of(words, [&](const std::string& word) {
+    const std::size_t digit = word.size() + 1;
+    return error.what.starts_with(word + ":") && digit < error.what.size() && error.what[digit] >= '0' &&
+           error.what[digit] <= '9';
+  });
 }
+
+/// What to type after a mistake for which there is no closer advice.
+std::string usual_hint(const base::Error& error, std::span<const std::string> words, const CLI::App& root) {
+  if (error.fault == base::Fault::usage)
+    return name_of(model_of(recognized(root))) + " --help shows the usage";
+  return is_in_cluster_file(error, words) ? "gpuadm config explain lists all keys" : std::string();
+}
+
+/// What was typed, read for the first hint.
+struct Typed {
+  std::once_flag once;
+  TypedLine line;
+};
 
 int parse_and_call(int count, const char* const* given) {
   const std::vector<const char*> all_words = without_help(count, given);
@@ -152,8 +171,9 @@ int parse_and_call(int count, const char* const* given) {
   }
   Io io = io_of(settings);
   io.command.assign(all_words.begin(), all_words.end());
-  io.out_style.complete = [typed = typed_line(io.command)](std::string_view hint) {
-    return complete_hint(hint, typed);
+  io.out_style.complete = [typed = std::make_shared<Typed>(), words = io.command](std::string_view hint) {
+    std::call_once(typed->once, [&] { typed->line = typed_line(words); });
+    return complete_hint(hint, typed->line);
   };
   io.err_style.complete = io.out_style.complete;
   if (!chosen) {
@@ -164,7 +184,7 @@ int parse_and_call(int count, const char* const* given) {
   const auto outcome = chosen(io);
   if (outcome) return exit_code(*outcome);
   base::Error error = outcome.error();
-  if (error.hint.empty()) error.hint = usual_hint(error.fault, root);
+  if (error.hint.empty()) error.hint = usual_hint(error, io.command, root);
   if (error.fault == base::Fault::usage)
     if (const std::string value = detached_value(error, root, words); !value.empty()) error.hint = value;
   return refuse(error, io);

@@ -165,7 +165,8 @@ Result<spec::Decisions> decide(const DoctorOptions& options, const session::Clus
 }
 
 void show(const std::vector<report::Finding>& findings, const session::ClusterSurvey& recording,
-          const std::map<std::string, std::string>& stages, const DoctorOptions& options, const Io& io) {
+          const std::map<std::string, std::string>& stages, const DoctorOptions& options,
+          const assets::Store& assets, const Io& io) {
   switch (options.format) {
     case Format::json:
       return report::write_json(findings, io.out, stages);
@@ -175,8 +176,10 @@ void show(const std::vector<report::Finding>& findings, const session::ClusterSu
       return io.out(report::to_html(findings, recording.cluster.name, base::now()));
     case Format::prometheus:
       return io.out(report::to_prometheus(findings, base::now()));
-    default:
-      return io.out(text_of(findings, recording, options, io.out_style));
+    default: {
+      StatusJudge judges(assets, io.err_style.complete);
+      return io.out(text_of(findings, recording, options, judges, io.out_style));
+    }
   }
 }
 
@@ -229,7 +232,7 @@ Result<Outcome> doctor(const DoctorOptions& asked, Io& io) {
 
   std::map<std::string, std::string> stages;
   if (options.stage.empty()) stages = session::stages_by_host(recording.survey.census);
-  show(findings, recording, stages, options, io);
+  show(findings, recording, stages, options, assets, io);
   const auto age = TRY(checks::data_age([&](std::string_view path) { return assets.read(path); }));
   if (!age.note.empty()) io.err(age.note + "\n");
   if (recording.survey.none_reached()) return Outcome::unreachable;

@@ -7,7 +7,6 @@
 #include "gpuadm/session/cluster.hpp"
 
 #include "commands/cli/hints.hpp"
-#include "commands/inspect/judge_status.hpp"
 
 #include <fmt/format.h>
 
@@ -61,19 +60,20 @@ std::string next_command(const std::vector<report::Finding>& findings, const fac
 namespace {
 
 /// "Cluster lab: 2 problems found": the verdict that status shows. Empty: no cluster was read, or only a part
-/// of the checks was evaluated.
+/// of the checks was asked for.
 std::string cluster_verdict(const std::vector<report::Finding>& findings,
-                            const session::ClusterSurvey& recording, const DoctorOptions& options) {
-  if (!recording.view || !options.only.empty() || !options.skip.empty() || !options.baseline.empty())
-    return {};
-  const auto view = facts::parse_cluster(*recording.view);
-  if (!view) return {};
+                            const session::ClusterSurvey& recording, const DoctorOptions& options,
+                            StatusJudge& judges) {
+  const bool all_checks = options.only.empty() && options.skip.empty() && options.baseline.empty() &&
+                          (options.stage.empty() || options.stage == "cluster");
+  if (!recording.view || !all_checks) return {};
   const auto& census = recording.survey.census;
   std::string asked;
   for (const spec::Host& host : recording.cluster.hosts)
     if (asked.empty() && facts::is_control_plane(census, host.name)) asked = host.name;
-  const cluster::Verdict verdict =
-      judge_cluster({recording.cluster, census, *view, asked}, findings).status.verdict;
+  const auto judged = judges.judge(recording, asked);
+  if (!judged) return {};
+  const cluster::Verdict& verdict = judged->status.verdict;
   std::string text = to_text(verdict, recording.cluster.name);
   if (!report::first_broken(findings) && !verdict.problems.empty())
     text += fmt::format("; first: {}: {}", verdict.problems.front().where, verdict.problems.front().what);
@@ -85,8 +85,8 @@ std::string cluster_verdict(const std::vector<report::Finding>& findings,
 }  // namespace
 
 std::string text_of(const std::vector<report::Finding>& findings, const session::ClusterSurvey& recording,
-                    const DoctorOptions& options, const report::Style& style) {
-  const std::string verdict = cluster_verdict(findings, recording, options);
+                    const DoctorOptions& options, StatusJudge& judges, const report::Style& style) {
+  const std::string verdict = cluster_verdict(findings, recording, options, judges);
   const std::string checked = session::describe_stages(recording.survey.census, options.stage);
   const std::string next = next_command(findings, recording.survey.census, options);
   std::string text = verdict.empty() || report::first_broken(findings)

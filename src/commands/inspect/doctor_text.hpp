@@ -6,6 +6,7 @@
 #include "gpuadm/session/recording.hpp"
 
 #include "commands/inspect/doctor_options.hpp"
+#include "commands/inspect/judge_status.hpp"
 
 #include <string>
 #include <vector>
@@ -23,6 +24,6 @@ void complete_remedies(std::vector<report::Finding>& findings, const report::Sty
 /// A report for people, with the verdict of the cluster if it was read: on a terminal it fits the screen.
 [[nodiscard]] std::string text_of(const std::vector<report::Finding>& findings,
                                   const session::ClusterSurvey& recording, const DoctorOptions& options,
-                                  const report::Style& style);
+                                  StatusJudge& judges, const report::Style& style);
 
 }  // namespace commands

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,10 +23,7 @@ struct JudgedStatus {
 };
 
 /// The judgment that every screen of a cluster shows: status, dashboard, doctor, verify, the end of init.
-[[nodiscard]] JudgedStatus judge_cluster(const cluster::ClusterSurvey& survey,
-                                         std::vector<report::Finding> findings);
-
-/// Judges surveys. Reads the data of the checks once, if a host was read in full.
+/// Reads the data of the checks once, if a host was read in full.
 class StatusJudge {
  public:
   using Complete = std::function<std::string(std::string_view)>;
@@ -35,10 +33,12 @@ class StatusJudge {
   /// `asked`: the control-plane node that described the cluster; empty: none did.
   [[nodiscard]] base::Result<JudgedStatus> judge(const session::ClusterSurvey& survey,
                                                  const std::string& asked);
+  /// `tested`: what tests have found, in addition to the checks.
+  [[nodiscard]] base::Result<JudgedStatus> judge(const cluster::ClusterSurvey& survey,
+                                                 std::span<const report::Finding> tested);
 
  private:
-  [[nodiscard]] base::Result<std::vector<report::Finding>> find(
-      const session::ClusterSurvey& survey, const std::optional<facts::ClusterFacts>& view);
+  [[nodiscard]] base::Result<std::vector<report::Finding>> find(const cluster::ClusterSurvey& survey);
 
   const assets::Store& assets_;
   Complete complete_;

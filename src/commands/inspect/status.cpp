@@ -36,7 +36,8 @@ Result<cluster::Status> judge(const session::StatusSurvey& found, StatusJudge& j
   if (!found.survey.view && found.unread)
     status.verdict.problems.push_back({"the cluster",
                                        "no control-plane node describes the cluster: " + found.unread->what,
-                                       found.unread->hint});
+                                       found.unread->hint,
+                                       {"cl.apiserver.healthz"}});
   return status;
 }
 

@@ -186,9 +186,10 @@ Outcome conclude(const Walk& walk, const std::vector<GpuNode>& nodes, std::size_
     io.out(base::json::write(tree) + "\n");
   } else {
     io.out(summary(nodes, tested, walk) + "\n");
-    if (verdict.health() != cluster::Health::well)
-      io.out(fmt::format("{}: gpuadm status{}\n", to_text(verdict),
-                         session::typed(options.hosts, options.common.connection)));
+    const bool well = verdict.health() == cluster::Health::well;
+    io.out(
+        to_text(verdict) +
+        (well ? "\n" : ": gpuadm status" + session::typed(options.hosts, options.common.connection) + "\n"));
   }
   for (const std::string& name : left_out(facts, nodes))
     io.err(fmt::format("{} also has GPUs and was not selected: not verified\n", base::printable(name)));
@@ -237,12 +238,11 @@ Result<Outcome> verify(const VerifyOptions& options, Io& terminal) {
   const auto tried = walk_all(walk, links, context, inputs, options, io);
   TRY(session.folder.save_results(cluster, survey.census, walk.findings()));
   if (!tried) return std::unexpected(tried.error());
-  std::vector<Finding> all_findings = findings;
-  std::ranges::copy(walk.findings(), std::back_inserter(all_findings));
-  const cluster::Verdict verdict =
-      judge_cluster({cluster, survey.census, facts, context.control_plane}, std::move(all_findings))
-          .status.verdict;
-  return conclude(walk, nodes, context.nodes.size(), facts, verdict, options, io);
+  StatusJudge judges(assets, io.err_style.complete);
+  const std::optional<facts::ClusterFacts> seen = facts;
+  const JudgedStatus judged =
+      TRY(judges.judge({cluster, survey.census, seen, context.control_plane}, walk.findings()));
+  return conclude(walk, nodes, context.nodes.size(), facts, judged.status.verdict, options, io);
 }
 
 }  // namespace

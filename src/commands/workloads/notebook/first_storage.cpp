@@ -30,8 +30,17 @@ std::optional<unsigned long long> free_at(const facts::Facts& host, std::string_
   return best ? std::optional(best->free_kib * kib) : std::nullopt;
 }
 
-bool has_gpu(const facts::Facts& host) {
-  return !host.nvidia.gpus.empty() || !host.nvidia.pci_gpus.empty();
+/// Why no pod with such GPUs can run on a host now; empty: one can.
+std::string why_not(const facts::Facts& host, const facts::ClusterFacts& cluster,
+                    const workload::GpuSupply& supply, const workload::GpuRequest& gpus) {
+  const facts::Node* node = facts::node_of(cluster, host);
+  if (!node) return "not a node";
+  if (std::string why = workload::why_no_pods(*node); !why.empty()) return why;
+  if (!gpus.any()) return {};
+  workload::GpuSupply own = supply;
+  std::erase_if(own.offers, [&](const workload::GpuOffer& offer) { return offer.node != node->name; });
+  const bool fits = check_fit(own, gpus, 1, workload::Placement::anywhere).has_value();
+  return fits ? std::string() : fmt::format("{} not free", workload::describe(gpus));
 }
 
 /// The command that makes the storage.
@@ -39,22 +48,24 @@ std::string command_for(const FirstStorage& place) {
   return fmt::format("gpuadm storage add {} local --host {} --path {}", place.name, place.host, place.path);
 }
 
-Result<FirstStorage> place_in(ReachedCluster& cluster, const workload::NotebookRequest& request) {
+Result<FirstStorage> place_in(ReachedCluster& cluster, const workload::NotebookRequest& request,
+                              const NotebookPlan& plan) {
   const long long bytes = TRY(workload::size_of("--size", request.size));
   const auto fleet = cluster.connections().fleet(session::Access::read_only);
   const session::Survey survey = TRY(session::take_census(*fleet, cluster.assets()));
-  return place_first_storage(survey.census, !request.gpus.empty() && request.gpus != "0",
-                             static_cast<unsigned long long>(std::max(0LL, bytes)));
+  return place_first_storage(survey.census, TRY(cluster.client().read_nodes_and_pods()), plan.supply,
+                             plan.notebook.gpus, static_cast<unsigned long long>(std::max(0LL, bytes)));
 }
 
-Result<> confirm(const FirstStorage& place, const workload::NotebookRequest& request, Consent consent,
-                 const Io& io) {
+Result<> confirm(const FirstStorage& place, const workload::NotebookRequest& request, const Hosts& hosts,
+                 Consent consent, const Io& io) {
   if (consent == Consent::given) return {};
   const std::string question = fmt::format(
       "The cluster has no storage for a volume of {}. Make the local storage {} in {} on {} ({} free)? Its "
-      "files are on this host only.",
+      "files are on this host only.{}",
       base::printable(request.size, 50), place.name, place.path, base::printable(place.host, 80),
-      base::human_bytes(place.free));
+      base::human_bytes(place.free),
+      hosts.file.empty() ? "" : fmt::format(" It is added to {}.", base::printable(hosts.file.string())));
   const auto yes = io.confirm ? io.confirm(question) : std::nullopt;
   if (yes == true) return {};
   return base::fail(Fault::blocked, "--size: the cluster has no storage, so no volume can be created",
@@ -65,27 +76,30 @@ Result<> confirm(const FirstStorage& place, const workload::NotebookRequest& req
 
 }  // namespace
 
-Result<FirstStorage> place_first_storage(const facts::Census& census, bool needs_gpu,
+Result<FirstStorage> place_first_storage(const facts::Census& census, const facts::ClusterFacts& cluster,
+                                         const workload::GpuSupply& supply, const workload::GpuRequest& gpus,
                                          unsigned long long bytes) {
   FirstStorage best;
   std::vector<std::string> seen;
   for (const auto& [name, host] : census) {
-    if (!host || (needs_gpu && !has_gpu(*host))) continue;
-    const auto free = free_at(*host, best.path);
-    seen.push_back(fmt::format("{}: {}", name, free ? base::human_bytes(*free) + " free" : "unknown"));
-    if (!free || *free < bytes || (!best.host.empty() && *free <= best.free)) continue;
+    std::string why = host ? why_not(*host, cluster, supply, gpus) : "could not be read";
+    const unsigned long long free = host && why.empty() ? free_at(*host, best.path).value_or(0) : 0;
+    if (why.empty()) why = free > 0 ? base::human_bytes(free) + " free" : "free space unknown";
+    seen.push_back(name + ": " + why);
+    if (free == 0 || free < bytes || (!best.host.empty() && free <= best.free)) continue;
     best.host = name;
-    best.free = *free;
+    best.free = free;
   }
   if (!best.host.empty()) return best;
-  return base::fail(Fault::blocked,
-                    fmt::format("--size: no host has {} of free space in {} for a local storage{}",
-                                base::human_bytes(bytes), best.path,
-                                seen.empty() ? "" : " (" + base::join(seen, ", ") + ")"),
-                    "gpuadm storage add NAME nfs --server HOST --export PATH");
+  return base::fail(
+      Fault::blocked,
+      fmt::format("--size: no host that can run it has {} of free space in {} for a local storage{}",
+                  base::human_bytes(bytes), best.path,
+                  seen.empty() ? "" : " (" + base::join(seen, ", ") + ")"),
+      "gpuadm storage add NAME nfs --server HOST --export PATH");
 }
 
-Result<std::string> make_first_storage(const workload::NotebookRequest& request,
+Result<std::string> make_first_storage(const workload::NotebookRequest& request, const NotebookPlan& plan,
                                        const NotebookOptions& options, Consent consent,
                                        ReachedCluster& cluster, Io& io) {
   const spec::Cluster known = TRY(with_known_storages(options.hosts, cluster.spec(), cluster.client()));
@@ -98,8 +112,8 @@ Result<std::string> make_first_storage(const workload::NotebookRequest& request,
   if (!names.empty())
     return base::fail(Fault::blocked, "--size: the cluster has no default StorageClass and several storages",
                       "name one with --storage: " + base::join(names, ", "));
-  const FirstStorage place = TRY(place_in(cluster, request));
-  TRY(confirm(place, request, consent, io));
+  const FirstStorage place = TRY(place_in(cluster, request, plan));
+  TRY(confirm(place, request, options.hosts, consent, io));
   StorageAddOptions add{.common = options.common,
                         .hosts = options.hosts,
                         .name = place.name,

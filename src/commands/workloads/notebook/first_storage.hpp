@@ -1,7 +1,9 @@
 #pragma once
 
-#include "gpuadm/facts/facts.hpp"
+#include "gpuadm/facts/cluster.hpp"
+#include "gpuadm/workload/gpus.hpp"
 
+#include "commands/workloads/notebook/notebook_plan.hpp"
 #include "commands/workloads/reach.hpp"
 
 #include <string>
@@ -15,15 +17,18 @@ struct FirstStorage {
   unsigned long long free = 0;  ///< bytes there
 };
 
-/// The host with the most free space, of those with GPUs if the volume is for a pod with GPUs. Fault::blocked
-/// if none has `bytes` free.
-[[nodiscard]] Result<FirstStorage> place_first_storage(const facts::Census& census, bool needs_gpu,
+/// The host with the most free space, of those whose node accepts pods now and has the requested GPUs free:
+/// the volume ties the pod to it. Fault::blocked, with the reason for each host, if none has `bytes` free.
+[[nodiscard]] Result<FirstStorage> place_first_storage(const facts::Census& census,
+                                                       const facts::ClusterFacts& cluster,
+                                                       const workload::GpuSupply& supply,
+                                                       const workload::GpuRequest& gpus,
                                                        unsigned long long bytes);
 
 /// A request for a new volume in a cluster without default StorageClass: the name of its only storage, or of
 /// one that is made now, after a question. Fault::blocked, with the command to type, if it may not ask.
 [[nodiscard]] Result<std::string> make_first_storage(const workload::NotebookRequest& request,
-                                                     const NotebookOptions& options, Consent consent,
-                                                     ReachedCluster& cluster, Io& io);
+                                                     const NotebookPlan& plan, const NotebookOptions& options,
+                                                     Consent consent, ReachedCluster& cluster, Io& io);
 
 }  // namespace commands

@@ -140,8 +140,9 @@ Result<Outcome> notebook_create(const NotebookCreateOptions& options, Io& io) {
   auto checked = check_notebook(plan, options.hosts, *cluster);
   if (!checked && plan.lacks_storage) {
     workload::NotebookRequest request = options.request;
-    request.storage = TRY(make_first_storage(
-        request, {options.common, options.hosts, request.name, request.ns}, options.consent, *cluster, io));
+    request.storage =
+        TRY(make_first_storage(request, plan, {options.common, options.hosts, request.name, request.ns},
+                               options.consent, *cluster, io));
     plan = TRY(plan_notebook(request, options.hosts, *cluster));
     checked = check_notebook(plan, options.hosts, *cluster);
   }
@@ -204,8 +205,10 @@ Command notebook_create_command() {
                 .excludes(node_port);
             add_namespace(line, options.request.ns);
             add_wait_timeout(line, options.timeout, "Time limit until it is ready (default 1800)");
-            line.flag("-y,--yes", options.consent, Consent::given,
-                      "With --size: make a local storage without asking, if the cluster has none");
+            line.flag(
+                "-y,--yes", options.consent, Consent::given,
+                "With --size: if the cluster has no storage, make a local one, and add it to the cluster "
+                "file, without asking");
             line.flag("--keep", options.keep, "Keep a notebook that does not become ready");
             line.choice<bool, bool>("-o,--output", options.yaml, {{"text", false}, {"yaml", true}},
                                     "yaml: print the objects, with a new token, instead of creating them");
