@@ -3,79 +3,96 @@
 #include "gpuadm/base/files.hpp"
 #include "gpuadm/base/shell.hpp"
 #include "gpuadm/base/text.hpp"
-#include "gpuadm/facts/runtime_version.hpp"
-#include "gpuadm/playbook/playbook.hpp"
-#include "gpuadm/spec/engines.hpp"
+#include "gpuadm/report/wrap.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <set>
 
 namespace commands {
 
 namespace {
 
-/// "3: cp1 (control plane), gpu1, gpu2"; for many nodes the first ones.
-std::string nodes_of(const RunSummary& of) {
-  constexpr std::size_t most = 4;
-  std::string text = fmt::format("{}: ", of.cluster.hosts.size());
-  for (std::size_t i = 0; i < std::min(most, of.cluster.hosts.size()); ++i) {
-    const spec::Host& host = of.cluster.hosts[i];
-    text += fmt::format("{}{}{}", i == 0 ? "" : ", ", base::printable(host.name),
-                        host.role == spec::Role::control_plane ? " (control plane)" : "");
+constexpr std::size_t most_problems = 2, next_commands = 3;
+
+/// GPUs of the hosts, and those that pods can use.
+struct GpuSums {
+  long long present = 0;
+  std::optional<long long> usable = 0;  ///< nothing: unknown for a host
+};
+
+GpuSums gpus_of(const cluster::Status& status) {
+  GpuSums sums;
+  for (const cluster::GpuUse& use : status.gpu_hosts) {
+    sums.present += static_cast<long long>(std::max(use.counts.pci, use.counts.driver));
+    if (!use.counts.allocatable)
+      sums.usable.reset();
+    else if (sums.usable)
+      *sums.usable += *use.counts.allocatable;
   }
-  if (of.cluster.hosts.size() > most) text += fmt::format(" and {} more", of.cluster.hosts.size() - most);
+  return sums;
+}
+
+/// "Cluster lab: 3 of 4 nodes Ready, Kubernetes 1.36.4"
+std::string nodes_of(const RunSummary& of, const cluster::Status& status) {
+  const auto ready = std::ranges::count(status.nodes, "Ready", &cluster::NodeStatus::ready);
+  const auto all = static_cast<std::ptrdiff_t>(status.nodes.size());
+  std::string nodes = ready == all ? fmt::format("{}", all) : fmt::format("{} of {}", ready, all);
+  nodes += all == 1 ? " node Ready" : " nodes Ready";
+  std::string version = status.version.starts_with('v') ? status.version.substr(1) : status.version;
+  if (version.empty() && of.kubernetes) version = of.kubernetes->text();
+  return fmt::format("Cluster {}: {}, Kubernetes {}", base::printable(of.cluster.name), nodes,
+                     version.empty() ? "unknown" : base::printable(version, 30));
+}
+
+/// "H100 80GB HBM3, 79.6 GiB each": the model without its manufacturer.
+std::string models_of(const RunSummary& of) {
+  constexpr unsigned long long mib = 1ULL << 20;
+  std::set<std::string> models;
+  std::set<std::uint64_t> memory;
+  std::size_t gpus = 0;
+  for (const auto& [host, facts] : of.census) {
+    if (!facts) continue;
+    for (const facts::Gpu& gpu : facts->nvidia.gpus) {
+      std::string model = base::printable(gpu.name, 50);
+      if (model.starts_with("NVIDIA ")) model.erase(0, 7);
+      models.insert(std::move(model));
+      memory.insert(gpu.memory_mib.value_or(0));
+      ++gpus;
+    }
+  }
+  std::string text = base::join(std::vector(models.begin(), models.end()), ", ");
+  if (memory.size() == 1 && *memory.begin() > 0)
+    text += fmt::format(", {}{}", base::human_bytes(*memory.begin() * mib), gpus > 1 ? " each" : "");
   return text;
 }
 
-const facts::Facts* facts_of(const RunSummary& of, const spec::Host& host) {
-  const auto found = of.census.find(host.name);
-  return found != of.census.end() && found->second ? &*found->second : nullptr;
+/// "a pod computed on it 12 s ago". Empty: no pod has.
+std::string computed_on(const RunSummary& of, long long usable, base::Time now) {
+  if (!of.computed || of.computed->gpus <= 0) return {};
+  const double ago = std::max(0.0, std::chrono::duration<double>(now - of.computed->at).count());
+  const std::string when = base::human_seconds(std::max(1.0, ago));
+  if (of.computed->gpus < usable)
+    return fmt::format("pods computed on {} of them {} ago", of.computed->gpus, when);
+  return fmt::format("{} {} ago", usable == 1 ? "a pod computed on it" : "pods computed on each", when);
 }
 
-std::size_t gpus_on(const facts::Facts& facts) {
-  return std::max(facts.nvidia.gpus.size(), facts.nvidia.pci_gpus.size());
-}
-
-/// "; pods can use 15 of them", as the nodes offer them. Empty: it was not read.
-std::string usable_of(const RunSummary& of) {
-  if (!of.status) return {};
-  long long usable = 0;
-  for (const cluster::GpuUse& use : of.status->gpu_hosts) {
-    if (!use.counts.allocatable) return "; how many pods can use is unknown";
-    usable += *use.counts.allocatable;
-  }
-  return fmt::format("; pods can use {} of them", usable);
-}
-
-/// "16 on 2 nodes (NVIDIA H200); pods can use 16 of them"
-std::string gpus_of(const RunSummary& of) {
-  std::size_t gpus = 0, nodes = 0;
-  std::set<std::string> models;
-  for (const spec::Host& host : of.cluster.hosts) {
-    const facts::Facts* facts = facts_of(of, host);
-    if (!facts || gpus_on(*facts) == 0) continue;
-    gpus += gpus_on(*facts);
-    ++nodes;
-    for (const facts::Gpu& gpu : facts->nvidia.gpus) models.insert(base::printable(gpu.name, 50));
-  }
-  if (gpus == 0) return "none";
-  std::string text = fmt::format("{} on {} node{}", gpus, nodes, nodes == 1 ? "" : "s");
-  if (!models.empty())
-    text += fmt::format(" ({})", base::join(std::vector(models.begin(), models.end()), ", "));
-  return text + usable_of(of);
-}
-
-/// "1.34.2, containerd 1.7.24": the version of a runtime that the run installed is unknown.
-std::string versions_of(const RunSummary& of) {
-  const spec::Cluster& cluster = of.cluster;
-  std::string text = of.kubernetes ? of.kubernetes->text() : "unknown";
-  const spec::Host* first = playbook::first_control_plane(cluster, of.census);
-  const facts::Facts* facts = first ? facts_of(of, *first) : nullptr;
-  const spec::EngineRow& engine = spec::row_of(cluster.runtime.engine);
-  const std::string version = facts ? facts::version_of(facts->runtime, engine.name) : std::string();
-  return fmt::format("{}, {}{}{}", text, engine.title, version.empty() ? "" : " ", version);
+/// "Pods can use 1 of 1 GPUs (H100 80GB HBM3, 79.6 GiB; a pod computed on it 12s ago)"
+std::string gpu_line(const RunSummary& of, const cluster::Status& status, base::Time now) {
+  const GpuSums sums = gpus_of(status);
+  if (sums.present == 0) return "No NVIDIA GPU was found on its hosts";
+  std::string text = sums.usable ? fmt::format("Pods can use {} of {} GPUs", *sums.usable, sums.present)
+                                 : fmt::format("How many of {} GPUs pods can use is unknown", sums.present);
+  std::string detail = models_of(of);
+  if (const std::string computed = computed_on(of, sums.usable.value_or(0), now); !computed.empty())
+    detail += (detail.empty() ? "" : "; ") + computed;
+  else if (sums.usable > 0)
+    detail += std::string(detail.empty() ? "" : "; ") + "no pod computed on them in this run";
+  if (sums.usable == 0 && of.cluster.gpu.allocator == spec::Allocator::none)
+    detail += std::string(detail.empty() ? "" : "; ") + "the cluster file has gpu.allocator: none";
+  return detail.empty() ? text : fmt::format("{} ({})", text, detail);
 }
 
 /// For a command line: "~/.local/state/gpuadm/lab/kubeconfig".
@@ -88,38 +105,66 @@ std::string typed_path(const std::filesystem::path& path) {
   return text.starts_with(home) ? "~/" + text.substr(home.size()) : text;
 }
 
-/// Whether templates/gpu-job.yaml works: pods request nvidia.com/gpu and use a runtime class.
-bool has_gpu_jobs(const RunSummary& of) {
-  return gpus_of(of) != "none" && of.cluster.gpu.allocator == spec::Allocator::device_plugin;
+std::string typed_with(const report::Style& style, const std::string& command) {
+  return style.complete ? style.complete(command) : command;
 }
 
-/// The verdict of `gpuadm status`, and how to see its problems.
-std::string state_of(const RunSummary& of) {
-  if (!of.status) return "not read: gpuadm status" + of.typed;
-  const cluster::Verdict& verdict = of.status->verdict;
-  const std::string text = verdict.health() == cluster::Health::well ? "healthy" : to_text(verdict);
-  return verdict.health() == cluster::Health::well ? text : text + ": gpuadm status" + of.typed;
+/// The verdict of `gpuadm status` with its first problems and what mends them. Empty: healthy.
+std::string verdict_of(const cluster::Verdict& verdict, const report::Style& style) {
+  if (verdict.health() == cluster::Health::well) return {};
+  std::string text = to_text(verdict) + ":\n";
+  const auto& problems = verdict.problems.empty() ? verdict.unread : verdict.problems;
+  for (std::size_t i = 0; i < std::min(most_problems, problems.size()); ++i) {
+    const cluster::Problem& problem = problems[i];
+    text += "  " +
+            report::wrapped(base::printable(problem.where + ": " + problem.what, 200), 4, style.width) + "\n";
+    if (!problem.remedy.empty())
+      text += "    " + base::printable(typed_with(style, problem.remedy), 300) + "\n";
+  }
+  if (problems.size() > most_problems)
+    text += fmt::format("  and {} more: {}\n", problems.size() - most_problems,
+                        typed_with(style, "gpuadm status"));
+  return problems.empty() ? to_text(verdict) + ": " + typed_with(style, "gpuadm doctor") + "\n" : text;
+}
+
+/// For this user: first what mends the cluster, then what uses it.
+std::vector<std::string> next_of(const RunSummary& of) {
+  const std::string kubectl =
+      of.kubeconfig ? "kubectl --kubeconfig " + typed_path(*of.kubeconfig) : std::string("kubectl");
+  std::vector<std::string> next;
+  const bool is_well = of.status && of.status->verdict.health() == cluster::Health::well;
+  const bool has_gpus = of.status && gpus_of(*of.status).usable.value_or(0) > 0;
+  if (!is_well) next.emplace_back("gpuadm status");
+  if (!of.notebook.empty()) next.emplace_back("gpuadm notebook url " + of.notebook);
+  if (!of.computed || !is_well) next.emplace_back("gpuadm verify");
+  if (has_gpus && of.notebook.empty())
+    next.emplace_back("gpuadm notebook create nb1 --gpus 1 --size 10Gi --tunnel");
+  next.emplace_back("gpuadm dashboard");
+  next.emplace_back(kubectl + " get nodes");
+  next.resize(std::min(next.size(), next_commands));
+  return next;
 }
 
 }  // namespace
 
-std::string to_text(const RunSummary& of) {
-  const std::string kubectl =
-      of.kubeconfig.empty() ? "kubectl" : "kubectl --kubeconfig " + typed_path(of.kubeconfig);
-  std::string text = fmt::format("Cluster {} is {}\n", base::printable(of.cluster.name),
-                                 of.waited_for ? "ready" : "installed; gpuadm did not wait for it");
-  const auto row = [&](std::string_view name, const std::string& value) {
-    text += fmt::format("  {:<11} {}\n", name, value);
-  };
-  row("Kubernetes", base::printable(versions_of(of)));
-  row("nodes", nodes_of(of));
-  row("GPUs", gpus_of(of));
-  row("state", state_of(of));
-  row("kubeconfig",
-      of.kubeconfig.empty() ? "~/.kube/config of root and of the login user" : typed_path(of.kubeconfig));
-  text += fmt::format("Next:\n  gpuadm verify{}\n", of.typed);
-  if (!has_gpu_jobs(of)) return text + fmt::format("  {} get nodes\n", kubectl);
-  return text + fmt::format("  gpuadm assets show templates/gpu-job.yaml |\n    {} apply -f -\n", kubectl);
+std::string to_text(const RunSummary& of, base::Time now, const report::Style& style) {
+  std::string text;
+  const auto row = [&](const std::string& line) { text += report::wrapped(line, 2, style.width) + "\n"; };
+  if (of.status) {
+    row(nodes_of(of, *of.status));
+    row(gpu_line(of, *of.status, now));
+  } else {
+    row(fmt::format("Cluster {}: Kubernetes {} is installed; {}", base::printable(of.cluster.name),
+                    of.kubernetes ? of.kubernetes->text() : "of an unknown version",
+                    of.waited_for ? "its state could not be read" : "gpuadm did not wait for it"));
+  }
+  row("kubeconfig: " +
+      (of.kubeconfig ? typed_path(*of.kubeconfig) : "~/.kube/config of root and of the login user"));
+  if (of.status) text += verdict_of(of.status->verdict, style);
+  text += "Next:\n";
+  for (const std::string& command : next_of(of))
+    text += "  " + report::padded(base::printable(typed_with(style, command), 500), 2, style.width) + "\n";
+  return text;
 }
 
 std::string restored(const std::vector<std::string>& hosts, std::string_view before) {

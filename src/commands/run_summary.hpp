@@ -1,7 +1,9 @@
 #pragma once
 
+#include "gpuadm/base/time.hpp"
 #include "gpuadm/cluster/status.hpp"
 #include "gpuadm/facts/facts.hpp"
+#include "gpuadm/report/style.hpp"
 #include "gpuadm/spec/cluster.hpp"
 
 #include "commands/command.hpp"
@@ -13,19 +15,27 @@
 
 namespace commands {
 
-/// A cluster after a run that created or extended it.
-struct RunSummary {
-  const spec::Cluster& cluster;
-  const facts::Census& census;       ///< from before the run
-  std::filesystem::path kubeconfig;  ///< for kubectl on this machine; empty: none was written
-  std::string typed;                 ///< arguments that select its hosts: typed()
-  bool waited_for = false;           ///< whether the run waited for the cluster
-  std::optional<base::Version> kubernetes;
-  std::optional<cluster::Status> status;  ///< measured after the run; nothing: it was not read
+/// GPUs on which a pod has computed, and when.
+struct Computed {
+  long long gpus = 0;
+  base::Time at;
 };
 
-/// The state of the cluster, and the next commands: at most ten lines.
-[[nodiscard]] std::string to_text(const RunSummary& summary);
+/// A cluster after a run that created, extended or upgraded it: only what was measured.
+struct RunSummary {
+  const spec::Cluster& cluster;
+  const facts::Census& census;                      ///< from after the run, if `status` is set
+  std::optional<std::filesystem::path> kubeconfig;  ///< nothing: root's on its hosts
+  bool waited_for = false;                          ///< whether the run waited for the cluster
+  std::optional<base::Version> kubernetes;          ///< that the run installed
+  std::optional<cluster::Status> status;            ///< nothing: it was not read
+  std::optional<Computed> computed;                 ///< nothing: no pod was created to compute
+  std::string notebook;                             ///< that is ready; empty: none
+};
+
+/// What stands now, what is missing with what mends it, and the next three commands: at most 16 rows of 80
+/// columns. Suggested commands have what was typed.
+[[nodiscard]] std::string to_text(const RunSummary& summary, base::Time now, const report::Style& style);
 
 /// The result of a complete reset or undo: "gpu1 is restored to its state before gpuadm changed it".
 [[nodiscard]] std::string restored(const std::vector<std::string>& hosts, std::string_view before);

@@ -1,6 +1,7 @@
 #include "report/plan_table.hpp"
 
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/report/wrap.hpp"
 
 #include "report/paint.hpp"
 
@@ -11,7 +12,9 @@
 namespace report {
 namespace {
 
-constexpr std::size_t most_rows = 22, fewest_files = 3;
+/// Of phases: more are grouped by the first part of their names. A question and what precedes the table are
+/// on the same screen of 24 rows.
+constexpr std::size_t most_phases = 8, most_changed = 2;
 
 struct Change {
   std::string path;
@@ -57,31 +60,59 @@ void PlanTable::add(const Event& event, const std::string& title) {
 
 std::string PlanTable::text(const Style& style) const {
   if (phases_.empty()) return {};
+  std::vector<Row> rows;
+  if (phases_.size() <= most_phases)
+    for (const Phase& phase : phases_)
+      rows.push_back({base::printable(phase.name), phase.steps, first_line(phase.title)});
+  else
+    rows = grouped();
   std::size_t width = 5;
-  for (const Phase& phase : phases_) width = std::max(width, phase.name.size());
+  for (const Row& row : rows) width = std::max(width, row.name.size());
   std::string text =
-      paint(style, Ink::bold, fmt::format("  {:<{}}  STEPS  DESCRIPTION", "PHASE", width)) + "\n";
-  for (const Phase& phase : phases_)
-    text += fit(fmt::format("  {:<{}}  {:>5}  {}", base::printable(phase.name), width, phase.steps,
-                            first_line(phase.title)),
-                style.width) +
-            "\n";
-  const std::size_t left = most_rows - std::min(most_rows, phases_.size());
-  return text + files(std::max(left, fewest_files), style);
+      paint(style, Ink::bold,
+            fmt::format(
+                "  {:<{}}  STEPS  {}", "PHASE", width,
+                phases_.size() <= most_phases ? "DESCRIPTION" : "PHASES (--list-phases describes them)")) +
+      "\n";
+  const std::size_t margin = 2 + width + 2 + 5 + 2;
+  for (const Row& row : rows)
+    text += fmt::format("  {:<{}}  {:>5}  ", row.name, width, row.steps) +
+            wrapped(row.what, margin, style.width) + "\n";
+  return text + files(style);
 }
 
-std::string PlanTable::files(std::size_t rows, const Style& style) const {
-  if (files_.empty()) return {};
-  std::string text =
-      paint(style, Ink::bold, "  FILES") + paint(style, Ink::dim, " (--diff shows the changes)") + "\n";
-  const std::size_t shown = files_.size() > rows ? rows - 1 : files_.size();
-  for (std::size_t i = 0; i < shown; ++i) {
-    const File& file = files_[i];
-    const std::string where = hosts_.size() > 1 ? ", " + count(file.hosts.size(), "host") : "";
-    text += fit(fmt::format("  {}  {}{}", file.path, file.change, where), style.width) + "\n";
+/// One row for all phases with the same first part: "kube", "packages, config, images".
+std::vector<PlanTable::Row> PlanTable::grouped() const {
+  std::vector<Row> rows;
+  for (const Phase& phase : phases_) {
+    const std::string name = base::printable(phase.name);
+    const std::size_t slash = std::min(name.find('/'), name.size());
+    const std::string first = name.substr(0, slash);
+    const std::string rest = slash == name.size() ? first_line(phase.title) : name.substr(slash + 1);
+    auto row = std::ranges::find(rows, first, &Row::name);
+    if (row == rows.end()) row = rows.insert(row, {first, 0, {}});
+    row->steps += phase.steps;
+    row->what += (row->what.empty() ? "" : ", ") + rest;
   }
-  if (shown < files_.size()) text += fmt::format("  and {} more\n", files_.size() - shown);
-  return text;
+  return rows;
+}
+
+/// "  files     8 new, 1 changed: /etc/containerd/config.toml +8 -1 lines (--diff shows the changes)"
+std::string PlanTable::files(const Style& style) const {
+  if (files_.empty()) return {};
+  const auto is_new = [](const File& file) { return file.change.starts_with("new"); };
+  const auto fresh = static_cast<std::size_t>(std::ranges::count_if(files_, is_new));
+  const std::size_t changed = files_.size() - fresh;
+  std::string counts = fresh == 0 ? "" : fmt::format("{} new", fresh);
+  if (changed > 0) counts += fmt::format("{}{} changed: ", counts.empty() ? "" : ", ", changed);
+  std::size_t shown = 0;
+  for (const File& file : files_) {
+    if (is_new(file) || shown == most_changed) continue;
+    const std::string where = hosts_.size() > 1 ? " on " + count(file.hosts.size(), "host") : "";
+    counts += fmt::format("{}{} {}{}", shown++ == 0 ? "" : ", ", file.path, file.change, where);
+  }
+  if (shown < changed) counts += fmt::format(" and {} more", changed - shown);
+  return wrapped("  files: " + counts + " (--diff shows the changes)", 4, style.width) + "\n";
 }
 
 }  // namespace report

@@ -22,6 +22,10 @@ offers --no-color gpuadm doctor --no
 offers json gpuadm doctor -o j
 offers prometheus gpuadm doctor --output = prom
 offers node gpuadm doctor --stage ''
+offers json gpuadm status --output =
+offers prometheus gpuadm addon enable prom
+offers jupyterhub gpuadm addon show ''
+offers no-driver gpuadm doctor --demo no-d
 offers gpu.driver.smi-runs gpuadm explain gpu.driver.smi
 offers train.all-reduce gpuadm explain train.all
 offers train.shm gpuadm train check --ignore train.sh

@@ -224,6 +224,20 @@ TEST_CASE("what is said before a plan is the headline, the other warnings and co
   CHECK(text == expected("short-text.txt", text));
 }
 
+TEST_CASE("what is said before a plan of many hosts with many warnings has at most six rows") {
+  std::vector<Finding> findings;
+  for (int host = 0; host < 512; ++host)
+    for (int i = 0; i < 20; ++i)
+      findings.push_back({.id = fmt::format("w.{}", i),
+                          .severity = Severity::warning,
+                          .host = fmt::format("gpu{}", host),
+                          .message = std::string(200, 'w')});
+  const std::string text = short_text(findings, {.view = report::View::live, .width = 80});
+  INFO(text);
+  CHECK(base::lines(text).size() <= 6);
+  CHECK(text.find("and 18 more") != std::string::npos);
+}
+
 TEST_CASE("a doctor of many hosts with many warnings fits a screen of 24 rows") {
   std::vector<Finding> findings;
   for (int host = 0; host < 50; ++host) {

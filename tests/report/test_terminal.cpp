@@ -1,3 +1,5 @@
+#include "gpuadm/base/files.hpp"
+#include "gpuadm/base/text.hpp"
 #include "gpuadm/report/reporters.hpp"
 
 #include "report/expected.hpp"
@@ -193,17 +195,45 @@ TEST_CASE("a plan in a pipe, or with the changes of files in full, has a line a 
   }
 }
 
-TEST_CASE("a plan of many phases and files is no longer than a screen allows") {
+/// A preview of init with every phase of its playbook, on many hosts.
+std::vector<Event> preview_of_init(int hosts) {
+  const auto yaml = base::read_file(fmt::format("{}/../playbooks/init.yaml", GPUADM_TESTS_DIR));
+  REQUIRE(yaml);
   std::vector<Event> events;
-  for (int i = 0; i < 30; ++i)
-    events.push_back({.host = "cp1",
-                      .stage = fmt::format("phase/{}", i % 18),
-                      .step = fmt::format("{}", i),
-                      .did = Did::needed,
-                      .diff = fmt::format("--- /dev/null\n+++ /etc/{}\n+a\n", i)});
-  const std::string text = shown(events, {.view = report::View::live, .width = 80});
-  CHECK(base::lines(text).size() <= 24);
-  CHECK(text.find("and 27 more") != std::string::npos);
+  for (const std::string_view line : base::lines(*yaml)) {
+    const std::size_t at = line.find("phase: ");
+    if (at == std::string_view::npos || line.find('/') == std::string_view::npos || line[0] == '#') continue;
+    const std::string stage(line.substr(at + 7, line.find(',') - at - 7));
+    events.push_back({.stage = stage, .did = Did::started, .detail = "Do what this phase does"});
+    for (int host = 0; host < hosts; ++host)
+      for (const char* begin : {"--- /dev/null\n", "--- /etc/old\n"})
+        events.push_back({.host = fmt::format("gpu{}", host),
+                          .stage = stage,
+                          .step = stage + begin,
+                          .did = Did::needed,
+                          .diff = fmt::format("{}+++ /etc/{}/{}\n+a\n", begin, stage, host)});
+  }
+  REQUIRE(events.size() > 40);
+  return events;
+}
+
+TEST_CASE("a plan of all phases and many hosts leaves room for what is before and after it on 24 rows") {
+  for (const int hosts : {1, 64}) {
+    const std::string text = shown(preview_of_init(hosts), {.view = report::View::live, .width = 80});
+    INFO(text);
+    CHECK(base::lines(text).size() <= 14);
+    for (const std::string_view line : base::lines(text)) CHECK(line.size() <= 80);
+  }
+}
+
+TEST_CASE("a narrow terminal wraps the names of phases, and truncates none") {
+  const auto events = preview_of_init(1);
+  const std::string text = shown(events, {.view = report::View::live, .width = 40});
+  INFO(text);
+  for (const std::string_view line : base::lines(text)) CHECK(line.size() <= 48);
+  CHECK(text.find("...") == std::string::npos);
+  for (const Event& event : events)
+    CHECK(text.find(event.stage.substr(event.stage.find('/') + 1)) != std::string::npos);
 }
 
 TEST_CASE("what a step would change in a file is shown as a diff") {

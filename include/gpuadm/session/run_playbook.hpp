@@ -17,6 +17,7 @@
 #include "gpuadm/transport/fleet.hpp"
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -82,6 +83,10 @@ struct RunningCluster {
   Consent network = Consent::ask;  ///< to a change of its pod network; Consent::given: --change-network
 };
 
+/// What a run means for the operator, in one sentence, from the phases that have needed steps: shown just
+/// above the question. Empty: nothing is shown.
+using Consequence = std::function<std::string(const std::set<std::string>& phases)>;
+
 /// Inputs for running a playbook.
 struct PlaybookRun {
   const spec::Cluster& cluster;
@@ -97,6 +102,7 @@ struct PlaybookRun {
   std::vector<std::string> notes;  ///< shown before the preview
   spec::Decisions decisions;
   RunningCluster running;
+  Consequence consequence = {};
 };
 
 /// Phases that wait for or test the cluster: --no-wait skips them.
@@ -125,6 +131,7 @@ struct Execution {
   const spec::Cluster* cluster = nullptr;
   spec::Decisions decisions;  ///< for these checks
   RunningCluster running;
+  Consequence consequence = {};
 };
 
 /// Events of the whole run.

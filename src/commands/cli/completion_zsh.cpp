@@ -40,8 +40,11 @@ std::string specifications(const Argument& argument) {
   const std::string others = base::join(argument.names, " ");
   const bool optional = argument.attached || argument.value.starts_with('[');
   for (const std::string& name : argument.names) {
-    std::string one =
-        fmt::format("({}){}{}[{}]", others, name, argument.attached ? "=-" : "", bracketed(argument.summary));
+    // "=": the value is the next word, or in the same word, as in --output=json.
+    const char* form = argument.attached                                                ? "=-"
+                       : !argument.value.empty() && !optional && name.starts_with("--") ? "="
+                                                                                        : "";
+    std::string one = fmt::format("({}){}{}[{}]", others, name, form, bracketed(argument.summary));
     if (!argument.value.empty()) one += (optional ? ":" : "") + zsh_value(argument, true);
     text += fmt::format("        {} \\\n", base::quote(one));
   }

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <span>
 
 namespace commands {
@@ -18,14 +19,27 @@ constexpr std::pair<Group, const char*> headings[] = {
 
 using report::wrapped;
 
+/// A command that installs and has more options than this shows the common ones, and the others with
+/// `--help all`.
+constexpr std::size_t most_options = 20;
+constexpr std::array common_options = std::to_array<std::string_view>(
+    {"--file", "--notebook", "--gpus", "--to", "--dry-run", "--yes", "--diff", "--bundle",
+     "--kubernetes-version", "--driver", "--region", "--output", "--user"});
+
+bool is_common(const Argument& argument) {
+  return argument.placed || std::ranges::any_of(argument.names, [](const std::string& name) {
+           return std::ranges::find(common_options, std::string_view(name)) != common_options.end();
+         });
+}
+
 class Help {
  public:
-  explicit Help(std::size_t width) : width_(width) {}
+  Help(std::size_t width, HelpExtent extent) : width_(width), extent_(extent) {}
 
   std::string of(const CommandHelp& command) {
     text_ = wrapped(command.summary, 0, width_) + "\n\n";
     text_ += "Usage: " + wrapped(usage_of(command), 7, width_) + "\n";
-    add_arguments(command);
+    const std::size_t hidden = add_arguments(command);
     add_commands(command);
     add_examples(command);
     if (command.path.size() == 1)
@@ -34,6 +48,7 @@ class Help {
       text_ += fmt::format("\nRun {} COMMAND --help for more.\n", name_of(command));
     else
       text_ += "\n-v, -q, --plain, --log-format, --no-color, --assets: see gpuadm --help.\n";
+    if (hidden > 0) text_ += fmt::format("{} more options: {} --help all\n", hidden, name_of(command));
     return text_;
   }
 
@@ -48,13 +63,19 @@ class Help {
     text_ += wrapped(summary, margin, width_) + "\n";
   }
 
-  void add_arguments(const CommandHelp& command) {
+  /// Returns how many options are not shown.
+  std::size_t add_arguments(const CommandHelp& command) {
+    const auto options = static_cast<std::size_t>(
+        std::ranges::count_if(command.arguments, [](const Argument& one) { return !one.placed; }));
+    const bool all = extent_ == HelpExtent::all || options <= most_options ||
+                     command.group != Group::install || command.path.size() == 1;
+    const auto is_shown = [&](const Argument& argument) { return all || is_common(argument); };
     std::vector<std::string> headings;
     const auto heading_of = [](const Argument& argument) {
       return argument.names.empty() ? std::string("Arguments") : argument.heading;
     };
     for (const Argument& argument : command.arguments)
-      if (std::ranges::find(headings, heading_of(argument)) == headings.end())
+      if (is_shown(argument) && std::ranges::find(headings, heading_of(argument)) == headings.end())
         headings.push_back(heading_of(argument));
     // Positional arguments first, connection options last.
     std::ranges::stable_sort(headings, {}, [](const std::string& heading) {
@@ -63,8 +84,10 @@ class Help {
     for (const std::string& heading : headings) {
       text_ += "\n" + heading + ":\n";
       for (const Argument& argument : command.arguments)
-        if (heading_of(argument) == heading) row(spelled(argument), argument.summary);
+        if (is_shown(argument) && heading_of(argument) == heading) row(spelled(argument), argument.summary);
     }
+    return static_cast<std::size_t>(
+        std::ranges::count_if(command.arguments, [&](const Argument& one) { return !is_shown(one); }));
   }
 
   void add_commands(const CommandHelp& command) {
@@ -90,6 +113,7 @@ class Help {
   }
 
   std::size_t width_;
+  HelpExtent extent_;
   std::string text_;
 };
 
@@ -99,8 +123,8 @@ std::string cell(std::string_view text) {
 
 }  // namespace
 
-std::string help_of(const CommandHelp& command, std::size_t width) {
-  return Help(width).of(command);
+std::string help_of(const CommandHelp& command, std::size_t width, HelpExtent extent) {
+  return Help(width, extent).of(command);
 }
 
 std::string reference_of(const CommandHelp& root) {

@@ -4,8 +4,10 @@
 
 namespace commands {
 
+/// Of commands with many options, only the common ones, or all: `--help all`.
+enum class HelpExtent { common, all };
 /// The text of --help: at most `width` columns, except for longer words.
-[[nodiscard]] std::string help_of(const CommandHelp& command, std::size_t width);
+[[nodiscard]] std::string help_of(const CommandHelp& command, std::size_t width, HelpExtent extent);
 /// Every command in Markdown: reference/cli.md of docs/make.
 [[nodiscard]] std::string reference_of(const CommandHelp& root);
 

@@ -90,11 +90,20 @@ Io io_of(const Settings& settings) {
   return io;
 }
 
+/// `--help all`
+HelpExtent extent_of(std::span<const char* const> words) {
+  for (std::size_t i = 1; i < words.size(); ++i)
+    if (std::string_view(words[i]) == "all" &&
+        (std::string_view(words[i - 1]) == "--help" || std::string_view(words[i - 1]) == "-h"))
+      return HelpExtent::all;
+  return HelpExtent::common;
+}
+
 /// The help of the innermost recognized command.
-std::string help_for(const CLI::App& root, const report::Style& style) {
+std::string help_for(const CLI::App& root, const report::Style& style, HelpExtent extent) {
   constexpr std::size_t narrowest = 60, widest = 110, usual = 80;
   return help_of(model_of(recognized(root)),
-                 std::clamp(style.width == 0 ? usual : style.width, narrowest, widest));
+                 std::clamp(style.width == 0 ? usual : style.width, narrowest, widest), extent);
 }
 
 /// The first empty argument: usually an unset shell variable. An empty host would mean this machine, and an
@@ -112,12 +121,13 @@ bool names_no_command(const CLI::App& root) {
   return has_commands && !rest.empty() && !rest.front().starts_with('-');
 }
 
-/// `gpuadm help COMMAND` as `gpuadm COMMAND --help`.
+/// `gpuadm help COMMAND [all]` as `gpuadm COMMAND --help [all]`.
 std::vector<const char*> without_help(int argc, const char* const* argv) {
   std::vector<const char*> words(argv, argv + argc);
   if (words.size() < 2 || std::string_view(words[1]) != "help") return words;
   words.erase(std::next(words.begin()));
-  words.push_back("--help");
+  const bool all = words.size() > 2 && std::string_view(words.back()) == "all";
+  words.insert(all ? std::prev(words.end()) : words.end(), "--help");
   return words;
 }
 
@@ -161,7 +171,7 @@ int parse_and_call(int count, const char* const* given) {
   } catch (const CLI::CallForHelp& call) {
     if (names_no_command(root)) return refuse(complain(call, root), io_of(settings));
     const Io io = io_of(settings);
-    io.out(help_for(root, io.out_style));
+    io.out(help_for(root, io.out_style, extent_of(all_words)));
     return 0;
   } catch (const CLI::CallForVersion&) {
     io_of(settings).out("gpuadm " GPUADM_VERSION "\n");
@@ -177,7 +187,7 @@ int parse_and_call(int count, const char* const* given) {
   };
   io.err_style.complete = io.out_style.complete;
   if (!chosen) {
-    io.err(help_for(root, io.err_style));
+    io.err(help_for(root, io.err_style, HelpExtent::common));
     return exit_code(base::Fault::usage);
   }
   complete(settings);

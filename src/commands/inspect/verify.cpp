@@ -1,3 +1,5 @@
+#include "commands/inspect/verify.hpp"
+
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/facts/control_plane.hpp"
@@ -21,13 +23,6 @@
 namespace commands {
 
 namespace {
-
-struct VerifyOptions {
-  Common common;
-  Hosts hosts;
-  std::vector<std::string> only;  ///< names of links; empty: all
-  Format format = Format::text;
-};
 
 using checks::GpuNode;
 using checks::Link;
@@ -197,10 +192,13 @@ Outcome conclude(const Walk& walk, const std::vector<GpuNode>& nodes, std::size_
   return std::ranges::any_of(walk.findings(), report::is_open) ? Outcome::failed : Outcome::done;
 }
 
-/// Tests the pod network and DNS on every node, and the chain from the driver to a pod that computes on every
-/// node with GPUs (docs/reference/verify.md). Removes everything that it creates on hosts and in the cluster.
-/// Outcome::failed if a link fails.
-Result<Outcome> verify(const VerifyOptions& options, Io& terminal) {
+Result<Outcome> verify(const VerifyOptions& options, Io& io) {
+  return TRY(verify_cluster(options, io)).outcome;
+}
+
+}  // namespace
+
+Result<Verified> verify_cluster(const VerifyOptions& options, Io& terminal) {
   Io io = terminal;  // links are printed while pods are waited for, on the same terminal
   if (io.err_style.view == report::View::live) io.out = report::above_live_lines(io.out, io.out_style);
   const std::vector<Link> links = TRY(links_of(options));
@@ -242,10 +240,10 @@ Result<Outcome> verify(const VerifyOptions& options, Io& terminal) {
   const std::optional<facts::ClusterFacts> seen = facts;
   const JudgedStatus judged =
       TRY(judges.judge({cluster, survey.census, seen, context.control_plane}, walk.findings()));
-  return conclude(walk, nodes, context.nodes.size(), facts, judged.status.verdict, options, io);
+  const Outcome outcome =
+      conclude(walk, nodes, context.nodes.size(), facts, judged.status.verdict, options, io);
+  return Verified{outcome, walk.findings(), nodes};
 }
-
-}  // namespace
 
 Command verify_command() {
   return CommandRow<VerifyOptions>{

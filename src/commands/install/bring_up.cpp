@@ -9,6 +9,8 @@
 #include "gpuadm/session/run_playbook.hpp"
 
 #include "commands/install/bring_up_stages.hpp"
+#include "commands/install/closing.hpp"
+#include "commands/install/consequence.hpp"
 #include "commands/operate/gpu/gpu_plan.hpp"
 #include "commands/operate/health/enable.hpp"
 #include "commands/operate/health/program.hpp"
@@ -144,13 +146,19 @@ Result<Outcome> change_hosts(const BringUpRun& run, const Decided& decided, Io& 
   playbook_run.waiting = options.waiting;
   playbook_run.notes = decided.notes;
   playbook_run.decisions = decided.decisions;
+  playbook_run.consequence = [&](const std::set<std::string>& phases) {
+    return consequence_for_gpus(cluster, run.survey.census, phases);
+  };
   if (const std::string& host = run.identity.control_plane; !host.empty())
     playbook_run.running = {cluster.name, run.survey.census.at(host)->gpuadm_installed,
                             options.change_network ? Consent::given : Consent::ask};
-  const Outcome outcome =
-      TRY(session::run_and_report(playbook_run, run.survey, run.session, options.format, io));
-  if (outcome == Outcome::done && options.consent != Consent::preview) TRY(conclude(run, playbook_run, io));
-  return outcome;
+  const CountedRun ran =
+      TRY(run_and_count(run.session.folder, options.format, io, [&](report::Reporter& reporter) {
+        return session::run_playbook(playbook_run, run.survey, run.session, reporter, io);
+      }));
+  if (ran.outcome == Outcome::done && options.consent != Consent::preview)
+    TRY(conclude(run, playbook_run, ran.changed, io));
+  return ran.outcome;
 }
 
 }  // namespace

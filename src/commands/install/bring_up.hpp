@@ -11,6 +11,9 @@
 
 namespace commands {
 
+/// How a run ends: with what stands now, or only with the report of its steps, because `gpuadm up` continues.
+enum class Ending { closing, report };
+
 struct InitOptions {
   Common common;
   Hosts hosts;
@@ -27,6 +30,7 @@ struct InitOptions {
   std::string profile;  ///< standard, hardened; empty: from the cluster file
   std::string driver;   ///< use, install, install=BRANCH; empty: from the cluster file
   Format format = Format::text;
+  Ending ending = Ending::closing;
 };
 
 /// The options of init, apply and join, except for hosts and connection.
@@ -46,7 +50,6 @@ struct BringUp {
       resolve;
   Outcome needed = Outcome::done;  ///< the outcome of a preview with changes
   Existing existing = Existing::refused;
-  std::optional<Hosts> reached_by;  ///< selection of the cluster on the command line; nothing: the hosts
 };
 
 /// Parses --driver: "use", "install" or "install=580"; empty: unset. Fault::usage for anything else.

@@ -2,11 +2,9 @@
 #include "gpuadm/base/yaml.hpp"
 #include "gpuadm/session/cluster.hpp"
 #include "gpuadm/session/connections.hpp"
-#include "gpuadm/session/recording.hpp"
 
-#include "commands/inspect/judge_status.hpp"
 #include "commands/install/bring_up_stages.hpp"
-#include "commands/run_summary.hpp"
+#include "commands/install/closing.hpp"
 
 #include <fmt/format.h>
 
@@ -28,34 +26,27 @@ Result<std::filesystem::path> fetch_kubeconfig(const spec::Cluster& cluster, con
   return file;
 }
 
-/// What stands now, as status judges it. Nothing: it could not be read, or the run did not wait for it.
-std::optional<cluster::Status> read_status(const BringUpRun& run, const spec::Cluster& cluster) {
-  if (run.options.waiting != Waiting::until_it_works) return std::nullopt;
-  const auto found = session::survey_cluster(cluster, *run.session.fleet, run.assets);
-  if (!found || found->asked.empty()) return std::nullopt;
-  StatusJudge judges(run.assets, {});
-  auto judged = judges.judge(found->survey, found->asked);
-  if (!judged) return std::nullopt;
-  return std::move(judged->status);
-}
-
 }  // namespace
 
-Result<> conclude(const BringUpRun& run, const session::PlaybookRun& executed, Io& io) {
+Result<> conclude(const BringUpRun& run, const session::PlaybookRun& executed, int changed, Io& io) {
   const InitOptions& options = run.options;
   const spec::Cluster& cluster = executed.cluster;
   const std::filesystem::path kubeconfig =
       TRY(fetch_kubeconfig(cluster, run.survey.census, *run.session.fleet, run.assets));
   const bool whole = options.phases.empty() && options.skip_phases.empty();
-  if (options.format != Format::text || io.out_style.verbosity == report::Verbosity::quiet || !whole) {
+  if (options.format != Format::text || io.out_style.verbosity == report::Verbosity::quiet || !whole ||
+      options.ending == Ending::report) {
     if (!kubeconfig.empty()) io.err(fmt::format("kubeconfig: {}\n", kubeconfig.string()));
     return {};
   }
-  const Hosts& reached_by = run.setup.reached_by ? *run.setup.reached_by : options.hosts;
-  io.out(
-      to_text({cluster, run.survey.census, kubeconfig, session::typed(reached_by, options.common.connection),
-               options.waiting == Waiting::until_it_works, spec::kubernetes_of(cluster, executed.decisions),
-               read_status(run, cluster)}));
+  io.out(closing_text({.cluster = cluster,
+                       .session = run.session,
+                       .assets = run.assets,
+                       .kubeconfig = kubeconfig.empty() ? std::nullopt : std::optional(kubeconfig),
+                       .waiting = options.waiting,
+                       .kubernetes = spec::kubernetes_of(cluster, executed.decisions),
+                       .compute = changed > 0 ? ComputeTest::done : ComputeTest::left_out},
+                      io));
   return {};
 }
 

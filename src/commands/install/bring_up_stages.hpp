@@ -42,7 +42,9 @@ struct Decided {
 /// Chooses the patch of the version as the sources of the hosts offer it, and saves the decisions.
 [[nodiscard]] Result<> resolve_version(const BringUpRun& run, Decided& decided);
 
-/// The summary for people; with -o json, prints the kubeconfig's path to standard error.
-[[nodiscard]] Result<> conclude(const BringUpRun& run, const session::PlaybookRun& executed, Io& io);
+/// What stands now, for people; with -o json, prints the kubeconfig's path to standard error. `changed`:
+/// steps that changed a host; without any, no pod is created to compute.
+[[nodiscard]] Result<> conclude(const BringUpRun& run, const session::PlaybookRun& executed, int changed,
+                                Io& io);
 
 }  // namespace commands

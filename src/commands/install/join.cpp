@@ -127,9 +127,7 @@ Result<Outcome> join(const JoinOptions& options, Io& io) {
     if (!options.to.empty()) TRY(joins_without_file(hosts.hosts.front().name, fleet, assets));
     return hosts;
   };
-  const Hosts reached_by = options.to.empty() ? Hosts{options.init.hosts.file, {}} : Hosts{{}, {options.to}};
-  return bring_up(options.init,
-                  {"join", std::move(cluster), resolve, Outcome::done, Existing::accepted, reached_by}, io);
+  return bring_up(options.init, {"join", std::move(cluster), resolve, Outcome::done, Existing::accepted}, io);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "commands/install/upgrade.hpp"
 
+#include "gpuadm/base/files.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/checks/upgrade.hpp"
 #include "gpuadm/cluster/claimed_node.hpp"
@@ -12,6 +13,7 @@
 #include "gpuadm/session/pod_tests.hpp"
 #include "gpuadm/session/run_playbook.hpp"
 
+#include "commands/install/closing.hpp"
 #include "commands/install/identity.hpp"
 #include "commands/install/upgrade_stack.hpp"
 #include "commands/shared_options.hpp"
@@ -166,10 +168,20 @@ Result<Outcome> upgrade(const UpgradeOptions& options, Io& io) {
   playbook_run.judge = std::ref(network);
   playbook_run.waiting = options.waiting;
   playbook_run.notes = session::version_notes(chosen, resolved, sources);
-  return session::with_reporter(session.folder, options.format, io, [&](report::Reporter& reporter) {
-    report_pods(upgrade, reporter);
-    return session::run_playbook(playbook_run, survey, session, reporter, io);
-  });
+  const CountedRun ran =
+      TRY(run_and_count(session.folder, options.format, io, [&](report::Reporter& reporter) {
+        report_pods(upgrade, reporter);
+        return session::run_playbook(playbook_run, survey, session, reporter, io);
+      }));
+  close_upgrade(ran,
+                {.cluster = cluster,
+                 .session = session,
+                 .assets = assets,
+                 .kubeconfig = {},
+                 .waiting = options.waiting,
+                 .kubernetes = upgrade.to},
+                options, io);
+  return ran.outcome;
 }
 
 void add_upgrade(Line& line, UpgradeOptions& options) {
@@ -197,6 +209,17 @@ void add_upgrade(Line& line, UpgradeOptions& options) {
 }
 
 }  // namespace
+
+void close_upgrade(const CountedRun& run, Closing closing, const UpgradeOptions& options, Io& io) {
+  if (run.outcome != Outcome::done || options.consent == Consent::preview || options.format != Format::text ||
+      io.out_style.verbosity == report::Verbosity::quiet)
+    return;
+  const std::filesystem::path own = base::state_directory() / closing.cluster.name / "kubeconfig";
+  std::error_code none;
+  if (std::filesystem::exists(own, none)) closing.kubeconfig = own;
+  closing.compute = run.changed > 0 ? ComputeTest::done : ComputeTest::left_out;
+  io.out(closing_text(closing, io));
+}
 
 Command upgrade_command() {
   return CommandRow<UpgradeOptions>{

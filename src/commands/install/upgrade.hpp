@@ -1,6 +1,7 @@
 #pragma once
 
 #include "commands/command.hpp"
+#include "commands/install/closing.hpp"
 
 #include <string>
 
@@ -22,4 +23,8 @@ struct UpgradeOptions {
   Waiting waiting = Waiting::until_it_works;
   Format format = Format::text;
 };
+
+/// Prints what stands after an upgrade that is done, for people. Adds the kubeconfig and the test of GPUs.
+void close_upgrade(const CountedRun& run, Closing closing, const UpgradeOptions& options, Io& io);
+
 }  // namespace commands

@@ -265,15 +265,24 @@ Result<Outcome> upgrade_stack(const UpgradeOptions& options, Io& io) {
       cluster, assets, library, nullptr, choice_of(options, upgrade, work), options.consent};
   playbook_run.decisions = decisions;
   playbook_run.reboots = options.reboots;
-  return session::with_reporter(
-      session.folder, options.format, io, [&](report::Reporter& reporter) -> Result<Outcome> {
+  const CountedRun ran = TRY(
+      run_and_count(session.folder, options.format, io, [&](report::Reporter& reporter) -> Result<Outcome> {
         if (work.hosts.empty()) {
           session::notify(reporter, report::Did::finished, "nothing to do");
           return Outcome::done;
         }
         report_work(upgrade, work, playbook_run.choice.given.at("drain") == "yes", reporter);
         return session::run_playbook(playbook_run, survey, session, reporter, io);
-      });
+      }));
+  close_upgrade(ran,
+                {.cluster = cluster,
+                 .session = session,
+                 .assets = assets,
+                 .kubeconfig = {},
+                 .waiting = options.waiting,
+                 .kubernetes = upgrade.to},
+                options, io);
+  return ran.outcome;
 }
 
 }  // namespace commands

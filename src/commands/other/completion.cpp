@@ -5,12 +5,15 @@
 #include "gpuadm/base/time.hpp"
 #include "gpuadm/session/findings.hpp"
 #include "gpuadm/spec/cluster.hpp"
+#include "gpuadm/workload/addon.hpp"
 #include "gpuadm/workload/train_check.hpp"
 
 #include "commands/cli/help.hpp"
 #include "commands/cli/manual.hpp"
+#include "commands/inspect/demo.hpp"
 #include "commands/shared_options.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <map>
 
@@ -36,6 +39,40 @@ std::vector<std::string> cluster_keys() {
   return paths;
 }
 
+std::vector<std::string> addon_names() {
+  std::vector<std::string> names;
+  for (const workload::Addon& addon : workload::addons()) names.emplace_back(addon.name);
+  return names;
+}
+
+/// The faults that gpuadm contains; none if they cannot be read.
+std::vector<std::string> demo_names() {
+  std::vector<std::string> names;
+  const auto assets = assets::Store::open({});
+  const auto all = assets ? demos(*assets) : Result<std::vector<Demo>>(std::vector<Demo>());
+  if (all)
+    for (const Demo& demo : *all) names.push_back(demo.name);
+  return names;
+}
+
+void give_choices(Argument& argument, const std::vector<std::string>& choices) {
+  argument.kind = Kind::choice;
+  argument.choices = choices;
+}
+
+/// The model with names that only the program knows: add-ons and demos.
+CommandHelp with_choices(CommandHelp command) {
+  const std::string name = name_of(command);
+  for (Argument& argument : command.arguments) {
+    if (name.starts_with("gpuadm addon ") && argument.placed && argument.value == "NAME")
+      give_choices(argument, addon_names());
+    if (std::ranges::find(argument.names, "--demo") != argument.names.end())
+      give_choices(argument, demo_names());
+  }
+  for (CommandHelp& inner : command.subcommands) inner = with_choices(std::move(inner));
+  return command;
+}
+
 using Script = std::string (*)(const CommandHelp&, const Names&);
 
 const std::map<std::string, Script>& shells() {
@@ -49,7 +86,8 @@ struct CompletionOptions {
 };
 
 Result<Outcome> completion(const CompletionOptions& options, Io& io) {
-  io.out(shells().at(options.shell)(whole_model(), {check_ids(), train_check_ids(), cluster_keys()}));
+  io.out(shells().at(options.shell)(with_choices(whole_model()),
+                                    {check_ids(), train_check_ids(), cluster_keys()}));
   return Outcome::done;
 }
 

@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::size_t most_lines = 6, most_follow = 2, most_evidence = 3;
 constexpr std::size_t most_findings = 14;  // of warnings and blockers: a screen has 24
+constexpr std::size_t most_warnings = 2;   // before a plan, whose question is on the same screen
 
 /// Chains that begin with the same check: the first of them, the check's other texts, and the hosts.
 struct Group {
@@ -147,6 +148,10 @@ std::string blockers_of(std::span<const Finding> findings, std::size_t& rows, co
   return lines_of(std::span(groups).first(left), most_lines, names_hosts, style) + text;
 }
 
+bool has_blocker(std::span<const Finding> findings) {
+  return std::ranges::any_of(findings, blocks);
+}
+
 /// "1 host: 1 warning, 7 notes, 75 passed", and how to list them.
 std::string counts(std::span<const Finding> findings, const Style& style) {
   const Tally sum = tally(findings);
@@ -165,7 +170,8 @@ std::string short_details(std::span<const Finding> findings, const Style& style)
 
 std::string short_text(std::span<const Finding> findings, const Style& style) {
   return headline(findings, style) + "\n" +
-         lines_of(warnings_of(findings), most_lines, has_several_hosts(findings), style) +
+         lines_of(warnings_of(findings), has_blocker(findings) ? most_lines : most_warnings,
+                  has_several_hosts(findings), style) +
          counts(findings, style);
 }
 

@@ -31,10 +31,15 @@ class Needed final : public report::Reporter {
  public:
   explicit Needed(report::Reporter& next) : next_(next) {}
   void on(const report::Event& event) override {
-    if (event.did == Did::needed) diffs_.emplace(key(event.host, event.step), event.diff);
+    if (event.did == Did::needed) {
+      diffs_.emplace(key(event.host, event.step), event.diff);
+      phases_.insert(event.stage);
+    }
     next_.on(event);
   }
   void tick(base::Time now) override { next_.tick(now); }
+  /// The phases that have a needed step.
+  [[nodiscard]] const std::set<std::string>& phases() const { return phases_; }
   [[nodiscard]] bool has(const std::string& host, const std::string& step) const {
     return diffs_.contains(key(host, step));
   }
@@ -48,10 +53,16 @@ class Needed final : public report::Reporter {
   static std::string key(const std::string& host, const std::string& step) { return host + "\n" + step; }
   report::Reporter& next_;
   std::map<std::string, std::string> diffs_;  ///< of the needed steps
+  std::set<std::string> phases_;
 };
 
+/// "cp1, gpu1 and 510 more"
 std::string listed(const std::set<std::string>& names) {
-  return base::join(std::vector(names.begin(), names.end()), ", ");
+  constexpr std::size_t most = 6;
+  std::vector<std::string> shown(names.begin(), names.end());
+  shown.resize(std::min(most, shown.size()));
+  const std::string text = base::join(shown, ", ");
+  return names.size() > most ? fmt::format("{} and {} more", text, names.size() - most) : text;
 }
 
 /// "12 steps are needed on 1 host; packages: containerd; restarts: containerd.service".
@@ -289,7 +300,8 @@ Result<Outcome> run_playbook(const PlaybookRun& playbook_run, const Survey& surv
                       playbook_run.judge,
                       &playbook_run.cluster,
                       playbook_run.decisions,
-                      playbook_run.running};
+                      playbook_run.running,
+                      playbook_run.consequence};
   for (const auto& [host, facts] : survey.census) execution.hosts.push_back(host);
   execution.again = [&](Unread& unread) -> Result<plan::Plan> {
     Survey fresh = TRY(take_census(*session.fleet, playbook_run.assets));
@@ -324,6 +336,9 @@ Result<Outcome> execute(const Execution& execution, const RunContext& session, r
     return Outcome::done;
   }
   notify(reporter, Did::note, summary(plan, needed, preview.needed));
+  if (execution.consequence)
+    if (const std::string text = execution.consequence(needed.phases()); !text.empty())
+      notify(reporter, Did::note, text);
   if (execution.consent == Consent::preview) {
     notify(reporter, Did::finished, "dry run: nothing was changed");
     return execution.needed;

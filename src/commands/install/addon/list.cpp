@@ -127,11 +127,9 @@ std::string shown_text(const Addon& addon, const std::vector<std::string>& image
   return text;
 }
 
-/// Prints every add-on with its state in the cluster. Changes nothing.
-Result<Outcome> addon_list(const AddonListOptions& options, Io& io) {
-  const auto cluster =
-      TRY(ReachedCluster::open(options.hosts, options.common, session::Access::read_only, io));
-  session::ClusterClient& client = cluster->client();
+/// The objects of add-ons in the cluster.
+Result<std::vector<Tree>> read_addons(ReachedCluster& cluster) {
+  session::ClusterClient& client = cluster.client();
   auto objects = TRY(client.get({.kinds = {"configmaps", "deployments.apps", "daemonsets.apps", "pods"},
                                  .ns = {},
                                  .selector = workload::selector_of(workload::addon_kind)}));
@@ -140,8 +138,24 @@ Result<Outcome> addon_list(const AddonListOptions& options, Io& io) {
                        .ns = {},
                        .selector = fmt::format("{}={}", workload::managed_by_label, workload::managed_by)})))
     objects.push_back(std::move(object));
+  return objects;
+}
+
+/// Prints every add-on with its state in the cluster: without hosts, on a machine without a cluster, only
+/// what can be enabled. Changes nothing.
+Result<Outcome> addon_list(const AddonListOptions& options, Io& io) {
+  const auto cluster = ReachedCluster::open(options.hosts, options.common, session::Access::read_only, io);
+  const bool is_named = !options.hosts.file.empty() || !options.hosts.targets.empty();
+  if (!cluster && (is_named || cluster.error().fault != base::Fault::usage))
+    return std::unexpected(cluster.error());
   std::vector<AddonRow> rows;
-  for (const Addon& addon : workload::addons()) rows.push_back(row_of(addon, objects));
+  if (cluster) {
+    const auto objects = TRY(read_addons(**cluster));
+    for (const Addon& addon : workload::addons()) rows.push_back(row_of(addon, objects));
+  } else {
+    io.err("no cluster was read: gpuadm addon list -f cluster.yaml shows the states\n");
+    for (const Addon& addon : workload::addons()) rows.push_back({&addon, "unknown", {}, {}});
+  }
   if (options.format == Format::json)
     io.out(base::json::write(addon_rows_tree(rows)) + "\n");
   else

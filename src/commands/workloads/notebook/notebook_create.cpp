@@ -1,3 +1,5 @@
+#include "commands/workloads/notebook/notebook_create.hpp"
+
 #include "gpuadm/base/random.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/yaml.hpp"
@@ -16,18 +18,6 @@
 namespace commands {
 
 namespace {
-
-struct NotebookCreateOptions {
-  Common common;
-  Hosts hosts;
-  workload::NotebookRequest request;
-  bool yaml = false;               ///< print the objects instead of creating them
-  bool offline = false;            ///< with `yaml`: connect to no host
-  bool keep = false;               ///< keep the objects if it does not become ready
-  bool tunnel = false;             ///< open a tunnel once it is ready
-  Consent consent = Consent::ask;  ///< to a storage for the first volume of the cluster
-  std::chrono::seconds timeout{1800};
-};
 
 using base::Fault;
 using base::Tree;
@@ -123,9 +113,30 @@ std::string result_of(const NotebookPlan& plan, const std::string& node) {
                      base::printable(node), workload::describe(notebook.gpus));
 }
 
-/// Creates a notebook, waits until its web server responds, and shows how to open it. If it does not become
-/// ready, or after Ctrl-C, deletes what was created: Outcome::failed or interrupted. Fault::blocked, with
-/// nothing created, if the name is taken or the GPUs are not free.
+void add_request(Line& line, workload::NotebookRequest& request) {
+  line.value(
+      "--gpus", request.gpus, "GPUS",
+      "Number of GPUs, a share such as 1/4, or MIG instances such as 1g.10gb or 1g.10gb:2 (default 0)");
+  line.value("--image", request.image, "IMAGE",
+             "pytorch, tensorflow, or a reference (default pytorch, for the CUDA version of the drivers)");
+  line.value("--storage", request.storage, "NAME",
+             "PersistentVolumeClaim for files; with --size: storage (gpuadm storage list) or StorageClass "
+             "of a new one");
+  line.value("--size", request.size, "SIZE",
+             "Create a volume of this size for files, such as 10Gi; a cluster without storage gets a local "
+             "one, after a "
+             "question");
+  line.value("--mount", request.mount, "DIR",
+             "Directory of the volume in the container (default /home/jovyan/work)");
+  line.value("--cpus", request.cpus, "CPUS", "CPUs to reserve, also the limit (default: no limit)");
+  line.value("--memory", request.memory, "SIZE", "Memory to reserve, also the limit (default: no limit)");
+  line.value("--shm", request.shm, "SIZE",
+             "Size of /dev/shm (default: half of --memory, or of the smallest suitable node's memory, at "
+             "most 64Gi)");
+}
+
+}  // namespace
+
 Result<Outcome> notebook_create(const NotebookCreateOptions& options, Io& io) {
   if (options.offline && !options.yaml)
     return base::fail(Fault::usage, "--offline creates nothing", "add -o yaml to print the objects");
@@ -159,30 +170,6 @@ Result<Outcome> notebook_create(const NotebookCreateOptions& options, Io& io) {
          "\n");
   return Outcome::done;
 }
-
-void add_request(Line& line, workload::NotebookRequest& request) {
-  line.value(
-      "--gpus", request.gpus, "GPUS",
-      "Number of GPUs, a share such as 1/4, or MIG instances such as 1g.10gb or 1g.10gb:2 (default 0)");
-  line.value("--image", request.image, "IMAGE",
-             "pytorch, tensorflow, or a reference (default pytorch, for the CUDA version of the drivers)");
-  line.value("--storage", request.storage, "NAME",
-             "PersistentVolumeClaim for files; with --size: storage (gpuadm storage list) or StorageClass "
-             "of a new one");
-  line.value("--size", request.size, "SIZE",
-             "Create a volume of this size for files, such as 10Gi; a cluster without storage gets a local "
-             "one, after a "
-             "question");
-  line.value("--mount", request.mount, "DIR",
-             "Directory of the volume in the container (default /home/jovyan/work)");
-  line.value("--cpus", request.cpus, "CPUS", "CPUs to reserve, also the limit (default: no limit)");
-  line.value("--memory", request.memory, "SIZE", "Memory to reserve, also the limit (default: no limit)");
-  line.value("--shm", request.shm, "SIZE",
-             "Size of /dev/shm (default: half of --memory, or of the smallest suitable node's memory, at "
-             "most 64Gi)");
-}
-
-}  // namespace
 
 Command notebook_create_command() {
   return CommandRow<NotebookCreateOptions>{

@@ -18,17 +18,6 @@ namespace commands {
 
 namespace {
 
-struct NotebookUrlOptions {
-  NotebookOptions notebook;
-  std::uint16_t port = 0;  ///< of the tunnel on this machine; 0: any that is free
-  std::chrono::seconds timeout{600};
-};
-
-struct NotebookStartOptions {
-  NotebookOptions notebook;
-  std::chrono::seconds timeout{1800};
-};
-
 using base::Fault;
 using base::Tree;
 
@@ -95,8 +84,24 @@ base::Error not_ready(const NotebookOptions& options, base::Error error, Kept po
   return error;
 }
 
-/// Prints its address with the token, and keeps a tunnel to it open until Ctrl-C, unless it is reachable
-/// without one. Waits for a notebook that is starting.
+/// Ends its pod, so that its GPUs are free. The volume is kept.
+Result<Outcome> notebook_stop(const NotebookOptions& options, Io& io) {
+  const auto cluster = TRY(reach_notebook(options, session::Access::full, io));
+  const auto objects = TRY(find_notebook(*cluster, options));
+  const Tree* deployment = TRY(deployment_of(objects, options));
+  if (!is_stopped(*deployment))
+    TRY(cluster->client().patch(options.ns, "deployment/" + options.name, replicas(0)));
+  TRY(wait_stopped(*cluster, options));
+  const NotebookVolumes volumes = volumes_of(objects);
+  const std::string& volume = volumes.own.empty() ? volumes.foreign : volumes.own;
+  io.out(fmt::format("the notebook {} is stopped; {}\n", shown_notebook(options),
+                     volume.empty() ? "it had no volume for files"
+                                    : fmt::format("its files are kept on the volume {}", volume)));
+  return Outcome::done;
+}
+
+}  // namespace
+
 Result<Outcome> notebook_url(const NotebookUrlOptions& options, Io& io) {
   const auto cluster = TRY(reach_notebook(options.notebook, session::Access::read_only, io));
   const auto objects = TRY(find_notebook(*cluster, options.notebook));
@@ -110,8 +115,6 @@ Result<Outcome> notebook_url(const NotebookUrlOptions& options, Io& io) {
   return open_notebook(*cluster, options.notebook, options.port, io);
 }
 
-/// Starts a stopped notebook, and waits until it is ready. Outcome::failed, and stopped again, if it does
-/// not start.
 Result<Outcome> notebook_start(const NotebookStartOptions& options, Io& io) {
   const NotebookOptions& notebook = options.notebook;
   const auto cluster = TRY(reach_notebook(notebook, session::Access::full, io));
@@ -141,24 +144,6 @@ Result<Outcome> notebook_start(const NotebookStartOptions& options, Io& io) {
                      base::printable(*node), command_for("url", notebook)));
   return Outcome::done;
 }
-
-/// Ends its pod, so that its GPUs are free. The volume is kept.
-Result<Outcome> notebook_stop(const NotebookOptions& options, Io& io) {
-  const auto cluster = TRY(reach_notebook(options, session::Access::full, io));
-  const auto objects = TRY(find_notebook(*cluster, options));
-  const Tree* deployment = TRY(deployment_of(objects, options));
-  if (!is_stopped(*deployment))
-    TRY(cluster->client().patch(options.ns, "deployment/" + options.name, replicas(0)));
-  TRY(wait_stopped(*cluster, options));
-  const NotebookVolumes volumes = volumes_of(objects);
-  const std::string& volume = volumes.own.empty() ? volumes.foreign : volumes.own;
-  io.out(fmt::format("the notebook {} is stopped; {}\n", shown_notebook(options),
-                     volume.empty() ? "it had no volume for files"
-                                    : fmt::format("its files are kept on the volume {}", volume)));
-  return Outcome::done;
-}
-
-}  // namespace
 
 Command notebook_url_command() {
   return CommandRow<NotebookUrlOptions>{
