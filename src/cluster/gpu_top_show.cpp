@@ -143,7 +143,7 @@ std::string fitted(std::vector<Cells> table, std::size_t width) {
     drop(table, name);
   }
   const std::size_t last = table.front().size() - 1;
-  return report::columns(std::move(table), width, {last, 0});
+  return report::columns(std::move(table), width, {last, 0}, report::Overflow::truncated);
 }
 
 std::string line_of(const TopHost& host) {

@@ -109,7 +109,7 @@ std::string typed_with(const report::Style& style, const std::string& command) {
   return style.complete ? style.complete(command) : command;
 }
 
-/// The verdict of `gpuadm status` with its first problems and what mends them. Empty: healthy.
+/// The verdict of `gpuadm status` with its first problems and their remedies. Empty: healthy.
 std::string verdict_of(const cluster::Verdict& verdict, const report::Style& style) {
   if (verdict.health() == cluster::Health::well) return {};
   std::string text = to_text(verdict) + ":\n";
@@ -127,7 +127,7 @@ std::string verdict_of(const cluster::Verdict& verdict, const report::Style& sty
   return problems.empty() ? to_text(verdict) + ": " + typed_with(style, "gpuadm doctor") + "\n" : text;
 }
 
-/// For this user: first what mends the cluster, then what uses it.
+/// For this user: first what repairs the cluster, then what uses it.
 std::vector<std::string> next_of(const RunSummary& of) {
   const std::string kubectl =
       of.kubeconfig ? "kubectl --kubeconfig " + typed_path(*of.kubeconfig) : std::string("kubectl");

@@ -235,9 +235,15 @@ TEST_CASE("text for a terminal never has more than 80 columns, whatever names th
 
 TEST_CASE("columns are as wide as their cells, and shrink where they may") {
   CHECK(report::columns({{"A", "B"}, {"long", "x"}}) == "A     B\nlong  x\n");
-  CHECK(report::columns({{std::string(20, 'a'), "b"}}, 15, {0}) == "aaaaaaaaa...  b\n");
+  using report::Overflow;
+  CHECK(report::columns({{std::string(20, 'a'), "b"}}, 15, {0}, Overflow::truncated) == "aaaaaaaaa...  b\n");
+  CHECK(report::columns({{std::string(20, 'a'), "b"}}, 15, {0}) == "aaaaaaaaaaaa  b\naaaaaaaa\n");
+  CHECK(report::columns({{"x", "one two three"}}, 11, {1}) == "x  one two\n   three\n");
   CHECK(report::columns({{"défaut", "x"}, {"défaute", "y"}}) == "défaut   x\ndéfaute  y\n");
-  CHECK(report::columns({{"ééééééééééééééééé", "b"}}, 15, {0}) == "ééééééééé...  b\n");
+  CHECK(report::columns({{"ééééééééééééééééé", "b"}}, 15, {0}, Overflow::truncated) == "ééééééééé...  b\n");
+  CHECK(report::columns({{"ééééééééééééééééé", "b"}}, 15, {0}) == "éééééééééééé  b\nééééé\n");
+  CHECK(report::columns({{"NAME", "STATE", "NODE"}, {"a-long-name", "not ready: no image", "a-node"}}, 24,
+                        {1}) == "a-long-name\n  STATE  not ready: no\n         image\n  NODE   a-node\n");
 }
 
 TEST_CASE("without the pods, the number of GPUs in use is unknown, and the state is unknown") {

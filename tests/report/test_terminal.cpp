@@ -217,7 +217,8 @@ std::vector<Event> preview_of_init(int hosts) {
   return events;
 }
 
-TEST_CASE("a plan of all phases and many hosts leaves room for what is before and after it on 24 rows") {
+TEST_CASE(
+    "a plan of all phases and many hosts leaves rows for what is before and after it on a screen of 24") {
   for (const int hosts : {1, 64}) {
     const std::string text = shown(preview_of_init(hosts), {.view = report::View::live, .width = 80});
     INFO(text);

@@ -15,7 +15,7 @@ class StageTimes {
  public:
   [[nodiscard]] static StageTimes read(std::filesystem::path file);
   [[nodiscard]] std::optional<double> of(const std::string& stage) const;
-  /// Writes the file; a failure is no reason to end.
+  /// Writes the file; a failure is ignored.
   void save(const std::string& stage, double seconds);
 
  private:

@@ -69,7 +69,11 @@ struct UpSurvey {
 };
 [[nodiscard]] Result<UpSurvey> survey_for_up(const UpOptions& options, Io& io);
 
-/// What stands at the end: closing_text.
+/// What was measured at the end: closing_text.
 [[nodiscard]] Result<std::string> up_closing(const UpRun& run, Io& io);
+
+/// Lists the stages and asks, unless -y was given, and runs them one after the other. Fault::usage without a
+/// terminal for the question.
+[[nodiscard]] Result<Outcome> run_up(const UpOptions& options, Io& io);
 
 }  // namespace commands
