@@ -126,16 +126,15 @@ std::string closing_text(const Closing& closing, Io& io) {
   Tested tested;
   if (closing.compute == ComputeTest::done) tested = test_gpus(closing, *found, io);
   if (tested.computed) summary.computed = tested.computed;
+  const facts::Census& census = found->survey.survey.census;
+  std::optional<facts::ClusterFacts> view;
+  if (found->survey.view)
+    if (auto facts = facts::parse_cluster(*found->survey.view)) view = std::move(*facts);
   StatusJudge judges(closing.assets, {});
-  auto judged = judges.judge(found->survey, found->asked);
-  if (judged && !tested.findings.empty()) {
-    std::vector<Finding> all = std::move(judged->findings);
-    std::ranges::copy(tested.findings, std::back_inserter(all));
-    judged = judge_cluster({closing.cluster, found->survey.survey.census, judged->view, found->asked}, all);
-  }
+  auto judged = judges.judge({closing.cluster, census, view, found->asked}, tested.findings);
   if (!judged) return to_text(summary, base::now(), io.out_style);
   const RunSummary measured{.cluster = closing.cluster,
-                            .census = found->survey.survey.census,
+                            .census = census,
                             .kubeconfig = closing.kubeconfig,
                             .waited_for = waited,
                             .kubernetes = closing.kubernetes,
