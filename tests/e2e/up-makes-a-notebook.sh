@@ -26,7 +26,7 @@ answers() {
 exits 0 up --dry-run
 says "1 doctor"
 says "2 init"
-says "31 steps are needed on node"
+says "steps are needed on node"
 says "3 verify"
 says "4 storage"
 says "5 notebook"
@@ -68,7 +68,13 @@ echo "a run with nothing to do: $((SECONDS - began)) s"
 exits 0 up -y --no-tunnel -o json
 jq -e '[.stages[].name] == ["doctor","init","verify","storage","notebook"] and all(.stages[]; .state == "done")' out >/dev/null || fail "not the object of a run"
 
-# From a bare host with one question, against the same commands by hand.
+# On a terminal there is one question.
+{ sleep 40 && echo y; } | lab net script -qec "$GPUADM up -f cluster.yaml --bundle $bundle ${words[*]} --no-tunnel ${start[*]}" /dev/null >out 2>&1 ||
+  fail "up with a question failed"
+[ "$(grep -cF 'Continue?' out)" = 1 ] || fail "there is not one question"
+says "default/anna exists and is ready"
+
+# From a bare host, against the same commands by hand.
 lab down --all
 rm -rf .local/state/gpuadm
 a_host node
