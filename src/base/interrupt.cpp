@@ -22,8 +22,10 @@ void on_signal(int) {
 
 Interrupt::Interrupt() {
   if (::pipe2(pipe_, O_CLOEXEC | O_NONBLOCK) != 0) return;
-  signals = 0;
+  outer_ = writer.load();
+  if (outer_ < 0) signals = 0;
   writer = pipe_[1];
+  if (outer_ >= 0) return;
   struct sigaction action{};
   action.sa_handler = on_signal;
   ::sigaction(SIGINT, &action, nullptr);
@@ -31,11 +33,15 @@ Interrupt::Interrupt() {
 }
 
 Interrupt::~Interrupt() {
-  std::signal(SIGINT, SIG_DFL);
-  std::signal(SIGTERM, SIG_DFL);
-  writer = -1;
-  for (int fd : pipe_)
-    if (fd >= 0) ::close(fd);
+  if (pipe_[0] < 0) return;
+  if (outer_ < 0) {
+    std::signal(SIGINT, SIG_DFL);
+    std::signal(SIGTERM, SIG_DFL);
+  }
+  writer = outer_;
+  const char byte = 0;
+  [[maybe_unused]] const ssize_t written = outer_ >= 0 && signals > 0 ? ::write(outer_, &byte, 1) : 0;
+  for (int fd : pipe_) ::close(fd);
 }
 
 int Interrupt::count() {

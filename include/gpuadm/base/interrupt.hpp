@@ -3,7 +3,8 @@
 namespace base {
 
 /// Ctrl-C and SIGTERM as a descriptor for a poll loop. SIGINT and SIGTERM are caught while an instance
-/// exists. At most one instance at a time.
+/// exists. An instance may be made while another one exists, and ends before it: the outer one then has the
+/// signals of both.
 class Interrupt {
  public:
   Interrupt();
@@ -18,6 +19,7 @@ class Interrupt {
 
  private:
   int pipe_[2] = {-1, -1};
+  int outer_ = -1;  ///< descriptor of the instance that was there before, for its signals; -1: none
 };
 
 }  // namespace base

@@ -92,7 +92,8 @@ class Up {
   void add_notebook(const UpSurvey& seen, Rows& rows) const {
     const workload::NotebookRequest& notebook = run_.notebook;
     const std::string gpus = !notebook.gpus.empty() ? notebook.gpus : seen.gpus > 0 ? "1" : "0";
-    if (notebook.storage.empty()) rows.emplace_back("storage", "unless there is one: " + seen.storage);
+    if (notebook.storage.empty())
+      rows.emplace_back("storage", "a local storage for the volume, if the cluster has none");
     rows.emplace_back("notebook", fmt::format("{}/{}: GPUs {}, {}", notebook.ns, notebook.name, gpus,
                                               notebook.size.empty() ? "files on " + notebook.storage
                                                                     : "a volume of " + notebook.size));

@@ -119,7 +119,7 @@ Result<StageResult> storage_stage(UpRun& run, Io& io) {
   if (checked) return StageResult{Outcome::done, "the cluster has storage for the volume"};
   if (!plan.lacks_storage) return std::unexpected(checked.error());
   run.notebook.storage =
-      TRY(make_first_storage(run.notebook, notebook_options(run), Consent::given, *cluster, io));
+      TRY(make_first_storage(run.notebook, plan, notebook_options(run), Consent::given, *cluster, io));
   return StageResult{
       Outcome::done,
       fmt::format("{}: {}", run.notebook.storage, run.changed > 0 ? "a local storage was made" : "exists"),

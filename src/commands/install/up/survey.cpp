@@ -6,7 +6,6 @@
 
 #include "commands/install/closing.hpp"
 #include "commands/install/up/up.hpp"
-#include "commands/workloads/notebook/first_storage.hpp"
 
 #include <fmt/format.h>
 
@@ -74,14 +73,6 @@ Result<UpSurvey> survey_for_up(const UpOptions& options, Io& io) {
     for (const facts::Gpu& gpu : facts->nvidia.gpus) models.insert(base::printable(gpu.name, 50));
   }
   seen.models = base::join(std::vector(models.begin(), models.end()), ", ");
-  if (options.notebook.name.empty()) return seen;
-  const std::string size = options.notebook.size;
-  const bool on_gpu = options.notebook.gpus.empty() ? seen.gpus > 0 : options.notebook.gpus != "0";
-  const long long bytes = size.empty() ? 0 : TRY(workload::size_of("--size", size));
-  const FirstStorage place = TRY(place_first_storage(survey.census, on_gpu && seen.gpus > 0,
-                                                     static_cast<unsigned long long>(std::max(0LL, bytes))));
-  seen.storage = fmt::format("{} in {} on {} ({} free)", place.name, place.path,
-                             base::printable(place.host, 80), base::human_bytes(place.free));
   return seen;
 }
 

@@ -62,10 +62,10 @@ struct Stage {
 /// Refuses options that do not fit together, without a connection: Fault::usage.
 [[nodiscard]] Result<> check_up(const UpOptions& options);
 
-/// Where the first volume would be, and how many GPUs the hosts have: for the question.
+/// How many GPUs the hosts have: for the question.
 struct UpSurvey {
   std::size_t gpus = 0;
-  std::string models, storage;
+  std::string models;
 };
 [[nodiscard]] Result<UpSurvey> survey_for_up(const UpOptions& options, Io& io);
 
