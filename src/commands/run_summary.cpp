@@ -40,7 +40,7 @@ std::string nodes_of(const RunSummary& of, const cluster::Status& status) {
   const auto ready = std::ranges::count(status.nodes, "Ready", &cluster::NodeStatus::ready);
   const auto all = static_cast<std::ptrdiff_t>(status.nodes.size());
   std::string nodes = ready == all ? fmt::format("{}", all) : fmt::format("{} of {}", ready, all);
-  nodes += all == 1 ? " node Ready" : " nodes Ready";
+  nodes += all == 1 && ready == all ? " node Ready" : " nodes Ready";
   std::string version = status.version.starts_with('v') ? status.version.substr(1) : status.version;
   if (version.empty() && of.kubernetes) version = of.kubernetes->text();
   return fmt::format("Cluster {}: {}, Kubernetes {}", base::printable(of.cluster.name), nodes,
@@ -117,7 +117,7 @@ std::string verdict_of(const cluster::Verdict& verdict, const report::Style& sty
   for (std::size_t i = 0; i < std::min(most_problems, problems.size()); ++i) {
     const cluster::Problem& problem = problems[i];
     text += "  " +
-            report::wrapped(base::printable(problem.where + ": " + problem.what, 200), 4, style.width) + "\n";
+            report::wrapped(base::printable(problem.where + ": " + problem.what, 140), 4, style.width) + "\n";
     if (!problem.remedy.empty())
       text += "    " + base::printable(typed_with(style, problem.remedy), 300) + "\n";
   }

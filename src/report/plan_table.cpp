@@ -14,7 +14,7 @@ namespace {
 
 /// Of phases: more are grouped by the first part of their names. A question and what precedes the table are
 /// on the same screen of 24 rows.
-constexpr std::size_t most_phases = 8, most_changed = 2;
+constexpr std::size_t most_phases = 8, most_changed = 1;
 
 struct Change {
   std::string path;
@@ -68,12 +68,10 @@ std::string PlanTable::text(const Style& style) const {
     rows = grouped();
   std::size_t width = 5;
   for (const Row& row : rows) width = std::max(width, row.name.size());
-  std::string text =
-      paint(style, Ink::bold,
-            fmt::format(
-                "  {:<{}}  STEPS  {}", "PHASE", width,
-                phases_.size() <= most_phases ? "DESCRIPTION" : "PHASES (--list-phases describes them)")) +
-      "\n";
+  std::string text = paint(style, Ink::bold,
+                           fmt::format("  {:<{}}  STEPS  {}", "PHASE", width,
+                                       phases_.size() <= most_phases ? "DESCRIPTION" : "PHASES")) +
+                     "\n";
   const std::size_t margin = 2 + width + 2 + 5 + 2;
   for (const Row& row : rows)
     text += fmt::format("  {:<{}}  {:>5}  ", row.name, width, row.steps) +
@@ -112,7 +110,7 @@ std::string PlanTable::files(const Style& style) const {
     counts += fmt::format("{}{} {}{}", shown++ == 0 ? "" : ", ", file.path, file.change, where);
   }
   if (shown < changed) counts += fmt::format(" and {} more", changed - shown);
-  return wrapped("  files: " + counts + " (--diff shows the changes)", 4, style.width) + "\n";
+  return "  files: " + wrapped(counts + " (--diff shows the changes)", 9, style.width) + "\n";
 }
 
 }  // namespace report
