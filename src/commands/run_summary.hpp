@@ -33,7 +33,7 @@ struct RunSummary {
   std::string notebook;                             ///< that is ready; empty: none
 };
 
-/// What was measured, what is missing with its remedy, and the next three commands: at most 16 rows of 80
+/// What was measured, what is missing with its remedy, and the next three commands: at most 18 rows of 80
 /// columns. Suggested commands have what was typed.
 [[nodiscard]] std::string to_text(const RunSummary& summary, base::Time now, const report::Style& style);
 

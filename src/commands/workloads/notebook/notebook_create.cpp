@@ -144,7 +144,7 @@ Result<Outcome> notebook_create(const NotebookCreateOptions& options, Io& io) {
   if (options.offline)
     return print(TRY(plan_notebook_offline(options.request, options.hosts, options.common)), token, io);
   TRY(workload::make_notebook(options.request));  // reports invalid options before it connects
-  const auto cluster = TRY(ReachedCluster::open(
+  auto cluster = TRY(ReachedCluster::open(
       options.hosts, options.common, options.yaml ? session::Access::read_only : session::Access::full, io));
   NotebookPlan plan = TRY(plan_notebook(options.request, options.hosts, *cluster));
   if (options.yaml) return print(plan, token, io);
@@ -154,6 +154,9 @@ Result<Outcome> notebook_create(const NotebookCreateOptions& options, Io& io) {
     request.storage =
         TRY(make_first_storage(request, plan, {options.common, options.hosts, request.name, request.ns},
                                options.consent, *cluster, io));
+    // The cluster file has the storage now, and is read again.
+    cluster.reset();
+    cluster = TRY(ReachedCluster::open(options.hosts, options.common, session::Access::full, io));
     plan = TRY(plan_notebook(request, options.hosts, *cluster));
     checked = check_notebook(plan, options.hosts, *cluster);
   }
