@@ -31,8 +31,9 @@ TEST_CASE("up: a stage is one line with its time and that of the last run") {
   lines.end("nothing to fix", 103);
   lines.begin("init", 70.0, 103);
   lines.end("31 steps changed", 179);
-  CHECK(screen.text ==
-        "[1/6] doctor    nothing to fix (3.0s)\n[2/6] init      31 steps changed (1m 16s; last time 1m 10s)\n");
+  CHECK(
+      screen.text ==
+      "[1/6] doctor    nothing to fix (3.0s)\n[2/6] init      31 steps changed (1m 16s; last time 1m 10s)\n");
 }
 
 TEST_CASE("up: on a terminal the line of the current stage is rewritten, and no wider than the terminal") {
