@@ -6,7 +6,7 @@
 declare -A known=()
 help_of() {
   local command="gpuadm $*"
-  [ -n "${known[$command]:-}" ] || known[$command]=$(gpuadm "$@" --help)
+  [ -n "${known[$command]:-}" ] || known[$command]=$(gpuadm "$@" --help all)
   help=${known[$command]}
 }
 # is_verb WORD...: whether gpuadm's help knows it below the words before it.

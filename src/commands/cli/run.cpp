@@ -169,7 +169,8 @@ int parse_and_call(int count, const char* const* given) {
   try {
     root.parse(static_cast<int>(words.size()), words.data());
   } catch (const CLI::CallForHelp& call) {
-    if (names_no_command(root)) return refuse(complain(call, root), io_of(settings));
+    if (extent_of(all_words) == HelpExtent::common && names_no_command(root))
+      return refuse(complain(call, root), io_of(settings));
     const Io io = io_of(settings);
     io.out(help_for(root, io.out_style, extent_of(all_words)));
     return 0;
