@@ -6,7 +6,7 @@
 declare -A known=()
 help_of() {
   local command="gpuadm $*"
-  [ -n "${known[$command]:-}" ] || known[$command]=$(gpuadm "$@" --help all)
+  [ -n "${known[$command]:-}" ] || known[$command]=$(gpuadm "$@" --help all 2>/dev/null || gpuadm "$@" --help)
   help=${known[$command]}
 }
 # is_verb WORD...: whether gpuadm's help knows it below the words before it.
