@@ -19,7 +19,7 @@ says "piped"
 wait
 
 gpuadm train run -f /dev/stdin -o yaml --offline <job.yaml >out 2>err || fail "a manifest from standard input is refused: $(cat err)"
-cat job.yaml | gpuadm train run -f /dev/stdin -o yaml --offline >out 2>err || fail "a manifest from a pipe is refused: $(cat err)"
+gpuadm train run -f /dev/stdin -o yaml --offline < <(cat job.yaml) >out 2>err || fail "a manifest from a pipe is refused: $(cat err)"
 grep -q 'piped' out || fail "the job's name is not printed"
 
 # A command whose mistake leads to a hint: neither does the hint read what the command has not.

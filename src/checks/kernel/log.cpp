@@ -157,9 +157,11 @@ constexpr std::array<const Sign*, 10> all_signs = {
 
 /// Whether a line of the log reports an error: by its priority, otherwise by its words.
 bool reports_error(const LogLine& line) {
-  if (line.severe) return true;
   const std::string low = base::lower(line.text);
-  for (const char* word : {"loading nvidia", "xid (", "pcie bus error", "bar ", "module verification failed"})
+  // A driver that loads says so with the priority of an error.
+  if (low.contains("nvrm: loading nvidia")) return false;
+  if (line.severe) return true;
+  for (const char* word : {"xid (", "pcie bus error", "bar ", "module verification failed"})
     if (low.contains(word)) return false;
   for (const char* word : {"error", "failed", "fail:", "rejected", "denied", "cannot", "can't", "unable to",
                            "not supported", "timed out", "corrupt", "invalid", "refused"})
