@@ -202,7 +202,7 @@ spec:
 END
 exits 0 gpuadm train run -f cluster.yaml -f pytorch.yaml
 says "[1] 1 of 2 at 23456"
-complains "spec.pytorchReplicaSpecs.Master.restartPolicy"
+complains "spec.pytorchReplicaSpecs: a rank that fails ends the job"
 exits 0 train stop imported
 
 # A node that dies in mid-run: it is named, and the rank on the other node ends, too.
