@@ -52,7 +52,7 @@ Host *
   SendEnv GPUADM_MAIN_ADDR
   LogLevel ERROR
 end
-  printf '#!/bin/sh\nexec %s -F %s "$@"\n' "$ssh" "$place/ssh_config" >"$place/bin/ssh"
+  printf '#!/bin/sh\nexec "%s" -F "%s" "$@"\n' "$ssh" "$place/ssh_config" >"$place/bin/ssh"
   chmod 0700 "$place/bin/ssh" || fail "cannot create $place/bin/ssh"
   PATH=$place/bin:$PATH
   export PATH OMPI_MCA_plm_rsh_args="-F $place/ssh_config" PRTE_MCA_plm_ssh_args="-F $place/ssh_config"
@@ -166,14 +166,17 @@ while [ "$left" -gt 0 ]; do
   elif [ "$reads" = options ]; then
     case $word in --*) option=${word#-} ;; *) option=$word ;; esac
     case $option in
-      -genv | -env) values=2 ;;
+      -genv | -env) values=2 && case ${1:-} in *=*) [ "$left" = 0 ] || values=1 ;; esac ;;
       -genvall | -genvnone | -envall | -envnone | -enable-x | -disable-x | -verbose | -v | -info | -print-all-exitcodes | -profile | -prepend-rank | -l) ;;
       -disable-auto-cleanup | -disable-hostname-propagation | -pmi-port | -skip-launch-node | -print-rank-map | -rr) ;;
       -n | -np | -f | -machinefile | -machine | -hosts | -host | -hostfile | -wdir | -path | -genvlist | -envlist | -launcher | -launcher-exec) values=1 ;;
       -bootstrap | -bootstrap-exec | -rmk | -topolib | -bind-to | -map-by | -membind | -demux | -iface | -ppn | -perhost | -prepend-pattern) values=1 ;;
-      -outfile-pattern | -errfile-pattern | -nameserver | -order-nodes | -localhost | -usize | -gpus-per-proc | -s | -grr) values=1 ;;
+      -outfile-pattern | -errfile-pattern | -nameserver | -order-nodes | -localhost | -usize | -gpus-per-proc | -s | -grr | -rankmap | -hybrid-hosts) values=1 ;;
       -*=*) ;;
-      -*) reads=nothing ;;
+      -*)
+        reads=nothing
+        echo "gpuadm: the option $word of mpiexec is not known: processes have no RANK" >&2
+        ;;
       *) reads=program && set -- "$@" "$process" ;;
     esac
   fi
@@ -189,7 +192,7 @@ for name in mpirun mpiexec mpiexec.hydra; do
     *'Intel(R) MPI'*) address= ;;
     *) continue ;;
   esac
-  printf '#!/bin/sh\nexec /bin/sh %s %s %s "%s" "$@"\n' "$place/hydra.sh" "$program" "$place/bin/process" "$address" >"$place/bin/$name"
+  printf '#!/bin/sh\nexec /bin/sh "%s" "%s" "%s" "%s" "$@"\n' "$place/hydra.sh" "$program" "$place/bin/process" "$address" >"$place/bin/$name"
   chmod 0700 "$place/bin/$name" || fail "cannot create $place/bin/$name"
 done
 PATH=$place/bin:$PATH

@@ -115,4 +115,4 @@ complains "using the claim results of the earlier train/speech in default"
 
 printf 'kind: PyTorchJob\nmetadata: { name: "{{ .Release.Name }}" }\n' >chart.yaml
 exits 2 gpuadm train run -f chart.yaml -o yaml --offline
-complains "chart.yaml:2:20: a template of Helm, and not a manifest: render it first"
+complains "chart.yaml:2:19: a template of Helm, and not a manifest: render it first"

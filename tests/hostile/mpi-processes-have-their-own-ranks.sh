@@ -47,5 +47,7 @@ if command -v mpiexec.hydra >/dev/null; then
   has_four_ranks
   starts mpiexec.hydra mpirun -genv A B -np 2 sh -c "$report" : -np 2 --env C D sh -c "$report"
   has_four_ranks
+  starts mpiexec.hydra mpirun -genv A=B -np 4 sh -c "$report"
+  has_four_ranks
 fi
 [ "$tested" -gt 0 ] || skip 'neither Open MPI nor MPICH is installed'

@@ -1,5 +1,9 @@
+#include "gpuadm/base/files.hpp"
 #include "gpuadm/base/yaml.hpp"
-#include "gpuadm/workload/train.hpp"
+#include "gpuadm/workload/all_reduce.hpp"
+#include "gpuadm/workload/train_import.hpp"
+
+#include "workload/train/train_rank.hpp"
 
 #include <doctest/doctest.h>
 
@@ -79,6 +83,11 @@ TEST_CASE("a job with a parameter server has succeeded when its chief has, and f
         TrainState::Phase::pending);
   CHECK(only_state({job_of_rank("r-0", "", ""), job_of_rank("r-1", follower, failed)}).phase ==
         TrainState::Phase::failed);
+  // What a follower does after the success is not the job's.
+  const TrainState after =
+      only_state({job_of_rank("r-0", "", complete), job_of_rank("r-1", follower, failed)});
+  CHECK(after.phase == TrainState::Phase::succeeded);
+  CHECK(after.why.empty());
   CHECK(!only_state({job_of_rank("r-0", "", complete)}).has_followers);
 }
 
@@ -92,6 +101,55 @@ TEST_CASE("a sidecar needs a kubelet that ends it with the rank") {
   const auto old = workload::check_sidecars(job, base::Version{1, 28, 15});
   REQUIRE(!old);
   CHECK(old.error().what == "the container exporter runs next to the ranks, which needs Kubernetes 1.29");
+}
+
+TEST_CASE("a claim and a headless Service as kubectl prints them can be created again") {
+  const auto text =
+      base::read_file(GPUADM_TESTS_DIR "/cases/train-manifests/objects-as-kubectl-prints-them/manifest.yaml");
+  REQUIRE(text);
+  const auto documents = workload::read_manifests(*text, "manifest.yaml");
+  REQUIRE(documents);
+  const auto import = workload::import_train(*documents, "manifest.yaml");
+  REQUIRE(import);
+  const auto& objects = import->job.companions;
+  REQUIRE(objects.size() == 3);
+  CHECK(!objects[0].at({"spec", "volumeName"}));
+  const base::Tree* annotations = objects[0].at({"metadata", "annotations"});
+  REQUIRE(annotations);
+  CHECK(annotations->entries().size() == 1);
+  CHECK(annotations->find("team"));
+  REQUIRE(objects[1].at({"spec", "clusterIP"}));
+  CHECK(objects[1].at({"spec", "clusterIP"})->text() == "None");
+  CHECK(!objects[2].at({"spec", "clusterIP"}));
+}
+
+TEST_CASE("an image that is pulled with a Secret of the file is not tested before the job") {
+  workload::TrainJob job;
+  job.roles.emplace_back();
+  job.roles.front().pod =
+      Tree::map_of({{"imagePullSecrets", Tree(Tree::List{Tree::map_of({{"name", "registry"}})})}});
+  CHECK(!workload::pulls_with_companion(job));
+  job.companions.push_back(
+      Tree::map_of({{"kind", "ConfigMap"}, {"metadata", Tree::map_of({{"name", "registry"}})}}));
+  CHECK(!workload::pulls_with_companion(job));
+  job.companions.front().set("kind", "Secret");
+  CHECK(workload::pulls_with_companion(job));
+}
+
+TEST_CASE("the exit code of a rank is not that of a sidecar which is ended with it") {
+  const auto container = [](const char* name, int code) {
+    return Tree::map_of(
+        {{"name", name}, {"state", Tree::map_of({{"terminated", Tree::map_of({{"exitCode", code}})}})}});
+  };
+  const Tree pod = Tree::map_of(
+      {{"metadata", Tree::map_of({{"name", "r-0"}})},
+       {"spec", Tree::map_of({{"initContainers", Tree(Tree::List{Tree::map_of(
+                                                     {{"name", "exporter"}, {"restartPolicy", "Always"}})})},
+                              {"containers", Tree(Tree::List{Tree::map_of({{"name", "main"}})})}})},
+       {"status", Tree::map_of({{"phase", "Failed"},
+                                {"initContainerStatuses", Tree(Tree::List{container("exporter", 137)})},
+                                {"containerStatuses", Tree(Tree::List{container("main", 1)})}})}});
+  CHECK(workload::rank_state_of(pod, 0).exit_code == 1);
 }
 
 TEST_CASE("objects of the same file are created in the namespace of the job, with its labels and their own") {

@@ -128,7 +128,7 @@ TEST_CASE("arguments of a rank keep the entrypoint of its image if a node knows 
         "one",
         fmt::format("image\tdocker.io/library/pi:1\tpresent\nconfig\tdocker.io/library/pi:1\t{}\n", config));
   };
-  const auto unknown = workload::set_entrypoints(job, images, {node("{\"info\":{\"imageSpec\":{}}}")});
+  const auto unknown = workload::set_entrypoints(job, images, {node("{\"info\":{}}")});
   REQUIRE(!unknown);
   CHECK(unknown.error().what ==
         "the pod of launcher has no command, and no node knows an entrypoint of the image pi:1");
@@ -138,4 +138,15 @@ TEST_CASE("arguments of a rank keep the entrypoint of its image if a node knows 
   CHECK(command_of(0) == R"_(["/entry.sh","$$(A)"])_");
   // Workers start nothing.
   CHECK(command_of(1) == "none");
+  // An image without an entrypoint starts the arguments.
+  const auto plain = {node("{\"info\":{\"imageSpec\":{\"config\":{}}}}")};
+  job.roles.front() = launcher;
+  REQUIRE(workload::set_entrypoints(job, images, plain));
+  CHECK(command_of(0) == R"_(["mpirun","./pi"])_");
+  CHECK(!job.roles.front().pod.find("containers")->items().front().find("args"));
+  launcher.pod["containers"].items().front().erase("args");
+  job.roles.front() = launcher;
+  const auto nothing = workload::set_entrypoints(job, images, plain);
+  REQUIRE(!nothing);
+  CHECK(nothing.error().what == "the pod of launcher has no command, and no entrypoint is in the image pi:1");
 }

@@ -84,6 +84,10 @@ struct AllReduceInputs {
 /// Then those of judge_ranks.
 [[nodiscard]] std::vector<report::Finding> judge_all_reduce(const AllReduceInputs& inputs);
 
+/// Whether an image of the job is pulled with a Secret that is created with the job: before, it may not be
+/// had.
+[[nodiscard]] bool pulls_with_companion(const TrainJob& job);
+
 /// A finding of train.all-reduce.
 [[nodiscard]] report::Finding all_reduce_finding(report::Verdict verdict, report::Severity severity,
                                                  const std::string& message, const std::string& evidence = "",

@@ -16,9 +16,6 @@ struct TrainImport {
   std::vector<std::string> notes;     ///< the same of fields with another effect, or none
 };
 
-/// Whether the kind of a document is a training job, also in a list.
-[[nodiscard]] bool is_train_manifest(const base::Tree& document);
-
 struct ImportOptions {
   std::string image;         ///< replaces the image of the containers that train; empty: of the manifest
   std::string suffix = "1";  ///< of a name that is generated
@@ -29,7 +26,8 @@ struct ImportOptions {
 [[nodiscard]] Result<TrainImport> import_train(const std::vector<base::Tree>& documents,
                                                std::string_view source, const ImportOptions& options = {});
 
-/// Fault::spec if the text is a template, which another program must render first: Helm, Jinja, Jsonnet.
-[[nodiscard]] Result<> check_rendered(std::string_view text, std::string_view source);
+/// The documents of a file of manifests, without empty ones. Fault::spec if it is not YAML, or a template
+/// which another program must render first: Helm, Jinja, Jsonnet. Braces in scripts and in data are text.
+[[nodiscard]] Result<std::vector<base::Tree>> read_manifests(std::string_view text, std::string_view source);
 
 }  // namespace workload

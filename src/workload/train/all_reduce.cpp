@@ -67,17 +67,24 @@ std::vector<std::string> pythons_of(const Tree& container) {
   return pythons;
 }
 
+bool is_companion(const TrainJob& job, std::string_view kind, const std::string& name) {
+  return !name.empty() && std::ranges::any_of(job.companions, [&](const Tree& companion) {
+    return text_of(companion, "kind") == kind && text_at(companion, {"metadata", "name"}) == name;
+  });
+}
+
 /// Whether a volume or a variable needs an object that is created with the job, and not before.
 bool needs_companion(const Tree& user, const TrainJob& job) {
   const Tree* from = user.find("valueFrom");
   const Tree& source = from ? *from : user;
-  return std::ranges::any_of(job.companions, [&](const Tree& companion) {
-    const std::string name = text_at(companion, {"metadata", "name"});
-    return text_at(source, {"secret", "secretName"}) == name ||
-           std::ranges::any_of(
-               std::array{"configMap", "configMapRef", "secretRef", "configMapKeyRef", "secretKeyRef"},
-               [&](const char* kind) { return text_at(source, {kind, "name"}) == name; });
-  });
+  if (is_companion(job, "Secret", text_at(source, {"secret", "secretName"}))) return true;
+  for (const char* key : {"secret", "secretRef", "secretKeyRef"})
+    if (is_companion(job, "Secret", text_at(source, {key, "name"}))) return true;
+  for (const char* key : {"configMap", "configMapRef", "configMapKeyRef"})
+    if (is_companion(job, "ConfigMap", text_at(source, {key, "name"}))) return true;
+  const Tree* parts = source.at({"projected", "sources"});
+  return parts &&
+         std::ranges::any_of(parts->items(), [&](const Tree& part) { return needs_companion(part, job); });
 }
 
 Tree test_pod(const TrainJob& job, const Tree& pod, int processes, int gpus, int meet) {
@@ -266,6 +273,15 @@ class Judge {
 
 double AllReduce::Result::bus() const {
   return 2.0 * (ranks - 1) / ranks * static_cast<double>(bytes) / seconds / 1e9;
+}
+
+bool pulls_with_companion(const TrainJob& job) {
+  return std::ranges::any_of(job.roles, [&](const Role& role) {
+    const Tree* secrets = role.pod.find("imagePullSecrets");
+    return secrets && std::ranges::any_of(secrets->items(), [&](const Tree& one) {
+             return is_companion(job, "Secret", text_of(one, "name"));
+           });
+  });
 }
 
 std::optional<TrainJob> all_reduce_job(const TrainJob& job, const AllReduceScripts& scripts, int meet,

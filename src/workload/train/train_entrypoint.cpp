@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 namespace workload {
 
@@ -14,15 +15,18 @@ namespace {
 using base::Fault;
 using base::Tree;
 
-/// The entrypoint of an image as a node knows it; empty: none does, or it has none.
-std::vector<std::string> entrypoint_of(const std::string& written, const std::vector<TrainImage>& images,
-                                       const std::vector<NodeImages>& read) {
+/// The entrypoint of an image as a node knows it; empty: the image has none. Nothing: no node knows the
+/// image.
+std::optional<std::vector<std::string>> entrypoint_of(const std::string& written,
+                                                      const std::vector<TrainImage>& images,
+                                                      const std::vector<NodeImages>& read) {
   const auto image = std::ranges::find(images, written, &TrainImage::written);
-  if (image == images.end()) return {};
+  if (image == images.end()) return std::nullopt;
   for (const NodeImages& node : read)
-    if (const auto known = node.images.find(image->full); known != node.images.end())
-      if (!known->second.entrypoint.empty()) return known->second.entrypoint;
-  return {};
+    if (const auto known = node.images.find(image->full);
+        known != node.images.end() && known->second.is_configured)
+      return known->second.entrypoint;
+  return std::nullopt;
 }
 
 }  // namespace
@@ -40,15 +44,23 @@ Result<> set_entrypoints(TrainJob& job, const std::vector<TrainImage>& images,
     const Tree* command = container.find("command");
     if (command && !command->items().empty()) continue;
     const std::string image = text_of(container, "image");
-    const std::vector<std::string> entrypoint = entrypoint_of(image, images, read);
-    if (entrypoint.empty())
-      return base::fail(
-          Fault::usage,
-          fmt::format("the pod of {} has no command, and no node knows an entrypoint of the image {}",
-                      base::printable(role.name, 50), base::printable(image, 120)),
-          "set command: in the manifest, or pull the image on a node before");
+    const auto entrypoint = entrypoint_of(image, images, read);
+    const Tree* arguments = container.find("args");
+    if (entrypoint && entrypoint->empty() && arguments && !arguments->items().empty()) {
+      // The runtime starts the arguments.
+      container.set("command", Tree(*arguments));
+      container.erase("args");
+      continue;
+    }
+    if (!entrypoint || entrypoint->empty())
+      return base::fail(Fault::usage,
+                        fmt::format("the pod of {} has no command, and {} {}", base::printable(role.name, 50),
+                                    entrypoint ? "no entrypoint is in the image"
+                                               : "no node knows an entrypoint of the image",
+                                    base::printable(image, 120)),
+                        "set command: in the manifest, or pull the image on a node before");
     // Kubernetes expands variables in a command, and not in the entrypoint of an image.
-    container.set("command", literals(entrypoint));
+    container.set("command", literals(*entrypoint));
   }
   return {};
 }

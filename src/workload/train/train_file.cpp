@@ -41,6 +41,17 @@ Tree* find_at(Tree& tree, std::initializer_list<std::string_view> path) {
   return found;
 }
 
+/// Annotations by which the controllers of volumes know a claim that is bound: without its volume it would be
+/// Lost.
+void erase_bindings(Tree& annotations) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : annotations.entries())
+    if (name.starts_with("pv.kubernetes.io/") || name.starts_with("volume.kubernetes.io/") ||
+        name.starts_with("volume.beta.kubernetes.io/"))
+      names.push_back(name);
+  erase_all(&annotations, names);
+}
+
 /// An object as `kubectl get` prints it has fields that nobody has written.
 Tree as_written(Tree object) {
   Tree* metadata = object.find("metadata");
@@ -49,6 +60,7 @@ Tree as_written(Tree object) {
   if (Tree* annotations = metadata ? metadata->find("annotations") : nullptr) {
     erase_all(annotations, std::array{"kubectl.kubernetes.io/last-applied-configuration",
                                       "batch.kubernetes.io/job-tracking"});
+    if (is_live) erase_bindings(*annotations);
     if (annotations->entries().empty()) metadata->erase("annotations");
   }
   if (!is_live) return object;
@@ -59,7 +71,8 @@ Tree as_written(Tree object) {
     erase_all(find_at(object, {"metadata", "labels"}), controller_labels);
     erase_all(find_at(object, {"spec", "template", "metadata", "labels"}), controller_labels);
   }
-  if (kind == "Service") erase_all(object.find("spec"), std::array{"clusterIPs", "clusterIP"});
+  if (kind == "Service" && text_at(object, {"spec", "clusterIP"}) != "None")
+    erase_all(object.find("spec"), std::array{"clusterIPs", "clusterIP"});
   if (kind == "PersistentVolumeClaim") erase_all(object.find("spec"), std::array{"volumeName"});
   return object;
 }

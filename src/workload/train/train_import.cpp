@@ -115,10 +115,10 @@ void add_operator_labels(const Kind& kind, TrainJob& job) {
 }
 
 /// Variables that the kubelet sets from Services which are neither of the job nor of the file.
-void note_services(const TrainFile& file, const TrainJob& job, TrainFields& spec, TrainImport& import) {
+void note_services(const TrainJob& job, TrainFields& spec, TrainImport& import) {
   std::vector<std::string> known;
   for (const TrainService& service : services_of(job)) known.push_back(service_variable(service.name));
-  for (const Tree& one : file.companions)
+  for (const Tree& one : job.companions)
     if (text_of(one, "kind") == "Service")
       known.push_back(service_variable(text_at(one, {"metadata", "name"})));
   for (const std::string& name : expanded_variables(job))
@@ -131,9 +131,7 @@ void note_services(const TrainFile& file, const TrainJob& job, TrainFields& spec
 }  // namespace
 
 bool is_train_manifest(const Tree& document) {
-  if (kind_of(document)) return true;
-  const Tree* items = document.find("items");
-  return items && std::ranges::any_of(items->items(), is_train_manifest);
+  return kind_of(document) != nullptr;
 }
 
 Result<TrainImport> import_train(const std::vector<Tree>& documents, std::string_view source,
@@ -160,6 +158,7 @@ Result<TrainImport> import_train(const std::vector<Tree>& documents, std::string
   job.placement = Placement::anywhere;
   // Their programs find their checkpoints themselves.
   job.restarts = 0;
+  job.companions = std::move(file.companions);
   TrainFields root(*file.job, "", source, import);
   const std::string version = root.text("apiVersion");
   (void)root.use("kind");
@@ -184,8 +183,7 @@ Result<TrainImport> import_train(const std::vector<Tree>& documents, std::string
   if (job.framework == Framework::plain) merge_equal_roles(job);
   add_operator_labels(*kind, job);
   if (job.roles.empty()) job.roles.push_back({});
-  note_services(file, job, spec, import);
-  job.companions = std::move(file.companions);
+  note_services(job, spec, import);
   check_companions(job, source, import);
   return import;
 }

@@ -57,6 +57,14 @@ void for_each_word(const TrainJob& job, const std::function<void(const Tree&)>& 
   for (const Role& role : job.roles) for_each_word_of(role.pod, use);
 }
 
+/// The same, and each value of the ConfigMaps that are created with the job: they may be its scripts.
+void for_each_text(const TrainJob& job, const std::function<void(const Tree&)>& use) {
+  for_each_word(job, use);
+  for (const Tree& one : job.companions)
+    if (const Tree* data = text_of(one, "kind") == "ConfigMap" ? one.find("data") : nullptr)
+      for (const auto& [name, value] : data->entries()) use(value);
+}
+
 /// The name without the number at its end: "mnist-worker-" of "mnist-worker-12".
 std::string_view without_number(std::string_view name) {
   while (!name.empty() && is_digit(name.back())) name.remove_suffix(1);
@@ -116,7 +124,7 @@ std::set<int> named_ranks(const TrainJob& job) {
   if (job.hosts.empty()) return ranks;
   std::map<std::string, int, std::less<>> known;
   for (std::size_t i = 0; i < job.hosts.size(); ++i) known.emplace(job.hosts[i], static_cast<int>(i));
-  for_each_word(job, [&](const Tree& word) {
+  for_each_text(job, [&](const Tree& word) {
     for_each_label(word.text(), [&](std::string_view label) {
       if (const auto found = known.find(label); found != known.end()) ranks.insert(found->second);
     });
@@ -146,7 +154,7 @@ std::optional<UnknownHost> unknown_host(const TrainJob& job) {
 std::vector<int> ports_of(const TrainJob& job) {
   std::vector<int> ports = {job.framework == Framework::mpi ? ssh_port : job.port};
   bool is_port = false;
-  for_each_word(job, [&](const Tree& text) {
+  for_each_text(job, [&](const Tree& text) {
     const std::string word = text.text();
     add_ports(word, is_port, ports);
     is_port = word.starts_with("-") && (word.contains("port") || word.contains("endpoint"));

@@ -25,7 +25,9 @@ RankState rank_state_of(const base::Tree& object, int rank) {
   state.node = pod.node;
   for (const kube::Container& one : pod.containers) {
     if (state.container.empty() && !one.is_init) state.container = one.name;
-    if (state.exit_code == 0 && one.state.kind == "terminated") state.exit_code = one.state.exit_code;
+    // Sidecars are ended with the rank.
+    if (state.exit_code == 0 && !one.restarts_always && one.state.kind == "terminated")
+      state.exit_code = one.state.exit_code;
   }
   state.phase = verdict.stage == kube::Stage::succeeded ? RankState::Phase::succeeded
                 : verdict.stage == kube::Stage::failed  ? RankState::Phase::failed

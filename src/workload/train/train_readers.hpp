@@ -31,6 +31,9 @@ void read_job(TrainFields& spec, const ReadContext& context, TrainJob& job);
 /// A problem if rank 0 of an MPI job has neither a command nor arguments for the entrypoint of its image.
 void check_launcher(TrainFields& fields, const Role& role);
 
+/// Whether the kind of a document is that of a training job.
+[[nodiscard]] bool is_train_manifest(const base::Tree& document);
+
 /// The documents of a file, sorted. Others are problems.
 struct TrainFile {
   const base::Tree* job = nullptr;

@@ -32,6 +32,7 @@ constexpr std::array known_runtimes = {
 struct Runtime {
   Policy policy = Policy::plain;
   long long nodes = 1, processes = 0;  ///< processes: 0: one for each GPU
+  int restarts = 0;
   bool launcher_works = true;
   Tree node, launcher;  ///< templates of pods; null: none
 };
@@ -50,7 +51,10 @@ void read_policy(TrainFields policy, Runtime& runtime) {
   runtime.nodes = policy.number("numNodes", 1);
   if (policy.has("torch")) {
     runtime.policy = Policy::torch;
-    (void)policy.below("torch").use("numProcPerNode");
+    TrainFields torch = policy.below("torch");
+    (void)torch.use("numProcPerNode");
+    torch.note("elasticPolicy", "the job runs with numNodes ranks");
+    torch.end();
     runtime.processes = base::to_int(text_at(policy.map(), {"torch", "numProcPerNode"})).value_or(0);
   }
   if (policy.use("jax")) runtime.policy = Policy::jax;
@@ -67,6 +71,25 @@ void read_policy(TrainFields policy, Runtime& runtime) {
   policy.end();
 }
 
+/// What else a job of a runtime has.
+void read_job_fields(TrainFields& fields) {
+  for (const char* key : {"name", "groupName"}) (void)fields.use(key);
+  if (fields.count("replicas", 1) != 1) fields.refuse("replicas", "numNodes is the number of ranks");
+  fields.note("dependsOn", "all ranks start at the same time");
+  TrainFields job = fields.below("template");
+  (void)job.use("metadata");
+  TrainFields spec = job.below("spec");
+  (void)spec.use("template");
+  for (const char* key : {"parallelism", "completions", "completionMode"})
+    spec.note(key, "numNodes is the number of ranks");
+  for (const char* key :
+       {"backoffLimit", "backoffLimitPerIndex", "activeDeadlineSeconds", "ttlSecondsAfterFinished"})
+    spec.note(key, "has no effect");
+  spec.end();
+  job.end();
+  fields.end();
+}
+
 /// A ClusterTrainingRuntime or a TrainingRuntime.
 Runtime read_runtime(TrainFields root) {
   Runtime runtime;
@@ -81,6 +104,9 @@ Runtime read_runtime(TrainFields root) {
     for (const Tree& one : list->items()) {
       const std::string name = text_of(one, "name");
       const Tree* pod = pod_template(one);
+      TrainFields fields =
+          jobs.of(one, fmt::format("{}.replicatedJobs.{}", jobs.path(), base::printable(name, 60)));
+      read_job_fields(fields);
       if (name == "launcher" && pod)
         runtime.launcher = *pod;
       else if (trains(one) && pod)
@@ -89,7 +115,12 @@ Runtime read_runtime(TrainFields root) {
         jobs.problem(one, fmt::format("replicatedJobs.{}", base::printable(name, 60)),
                      "only the jobs of the trainer are supported, no initializers");
     }
-  for (const char* key : {"network", "successPolicy", "failurePolicy", "startupPolicy"}) (void)jobs.use(key);
+  TrainFields failure = jobs.below("failurePolicy");
+  runtime.restarts = static_cast<int>(failure.count("maxRestarts", 0));
+  failure.note("rules", "all ranks are started again after any failure");
+  (void)failure.use("restartStrategy");
+  failure.end();
+  for (const char* key : {"network", "successPolicy", "startupPolicy"}) (void)jobs.use(key);
   if (runtime.node.is_null()) jobs.problem("no job node, and none with trainjob-ancestor-step: trainer");
   jobs.end();
   set.end();
@@ -170,6 +201,7 @@ void add_mpi_roles(TrainFields& trainer, const Runtime& runtime, long long nodes
 
 void read_train_job(TrainFields& spec, const ReadContext& context, TrainJob& job) {
   const Runtime runtime = find_runtime(spec, context);
+  job.restarts = std::max(job.restarts.value_or(0), runtime.restarts);
   TrainFields trainer = spec.below("trainer");
   const std::string own = trainer.text("image"), image = context.image.empty() ? own : context.image;
   const long long nodes = trainer.number("numNodes", runtime.nodes);

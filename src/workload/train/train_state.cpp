@@ -90,17 +90,22 @@ bool follows(const Tree& job) {
 /// Ranks that end with the others do not decide whether the job has succeeded.
 TrainState::Phase phase_of(const Parts& parts, TrainState& state) {
   std::size_t complete = 0, stopped = 0, deciding = 0;
+  bool has_failed = false;
   for (const Tree* job : parts.jobs) {
     const std::string ended = ended_as(*job, state.why);
-    if (ended == "Failed") return TrainState::Phase::failed;
+    has_failed = has_failed || ended == "Failed";
     if (follows(*job)) continue;
+    if (ended == "Failed") return TrainState::Phase::failed;
     ++deciding;
     if (ended == "Complete") ++complete;
     if (ended.empty() && number_at(*job, {"spec", "parallelism"}, 1) == 0) ++stopped;
   }
   // The followers of a job that has succeeded are ended, which may look like a failure.
-  if (complete == deciding && state.has_followers) return TrainState::Phase::succeeded;
-  if (state.failed()) return TrainState::Phase::failed;
+  if (complete == deciding && state.has_followers) {
+    state.why.clear();
+    return TrainState::Phase::succeeded;
+  }
+  if (has_failed || state.failed()) return TrainState::Phase::failed;
   if (complete == deciding) return TrainState::Phase::succeeded;
   if (complete + stopped == deciding) return TrainState::Phase::stopped;
   return state.all_started() ? TrainState::Phase::running : TrainState::Phase::pending;

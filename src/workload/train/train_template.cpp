@@ -1,8 +1,10 @@
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/base/yaml.hpp"
 #include "gpuadm/workload/train_import.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <optional>
 
@@ -11,6 +13,7 @@ namespace workload {
 namespace {
 
 using base::Fault;
+using base::Tree;
 
 /// A program that renders templates, and what one types.
 struct Renderer {
@@ -64,10 +67,12 @@ bool is_jsonnet(std::string_view text, std::string_view source) {
   return false;
 }
 
-}  // namespace
+/// Fields that are programs or data: they may have braces of their own.
+constexpr std::array free_fields = {"command",    "args",       "env",        "data",
+                                    "stringData", "binaryData", "annotations"};
 
-Result<> check_rendered(std::string_view text, std::string_view source) {
-  if (is_jsonnet(text, source)) return refuse(jsonnet, source, 1, 1);
+/// In a file that is not YAML.
+base::Result<> check_lines(std::string_view text, std::string_view source) {
   std::size_t number = 0;
   for (const std::string_view line : base::lines(text)) {
     ++number;
@@ -78,6 +83,35 @@ Result<> check_rendered(std::string_view text, std::string_view source) {
       if (const auto renderer = renderer_of(line, at)) return refuse(*renderer, source, number, at + 1);
   }
   return {};
+}
+
+/// In a file that is YAML: values that have an action, such as the name "{{ name }}".
+base::Result<> check_values(const Tree& value, std::string_view source) {
+  if (const std::string* text = value.as_string()) {
+    const std::size_t begin = text->find("{{");
+    const bool is_action = begin != std::string::npos && text->find("}}", begin) != std::string::npos;
+    if (!is_action && !text->starts_with("{%")) return {};
+    const auto renderer = is_action ? renderer_of(*text, begin) : std::nullopt;
+    return refuse(renderer.value_or(jinja), source, value.mark.line, value.mark.column);
+  }
+  if (value.is_list())
+    for (const Tree& one : value.items()) TRY(check_values(one, source));
+  if (value.is_map())
+    for (const auto& [key, one] : value.entries())
+      if (std::ranges::find(free_fields, key) == free_fields.end()) TRY(check_values(one, source));
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<Tree>> read_manifests(std::string_view text, std::string_view source) {
+  if (is_jsonnet(text, source)) TRY(refuse(jsonnet, source, 1, 1));
+  auto documents = base::yaml::read_all(text, source, base::yaml::Dialect::kubernetes);
+  if (!documents) TRY(check_lines(text, source));
+  if (!documents) return std::unexpected(documents.error());
+  std::erase_if(*documents, [](const Tree& document) { return document.is_null(); });
+  for (const Tree& document : *documents) TRY(check_values(document, source));
+  return documents;
 }
 
 }  // namespace workload

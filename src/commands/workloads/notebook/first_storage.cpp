@@ -83,8 +83,9 @@ Result<FirstStorage> place_first_storage(const facts::Census& census, const fact
   std::vector<std::string> seen;
   for (const auto& [name, host] : census) {
     std::string why = host ? why_not(*host, cluster, supply, gpus) : "could not be read";
-    const unsigned long long free = host && why.empty() ? free_at(*host, best.path).value_or(0) : 0;
-    if (why.empty()) why = free > 0 ? base::human_bytes(free) + " free" : "free space unknown";
+    const auto known = host && why.empty() ? free_at(*host, best.path) : std::nullopt;
+    const unsigned long long free = known.value_or(0);
+    if (why.empty()) why = known ? base::human_bytes(free) + " free" : "free space unknown";
     seen.push_back(name + ": " + why);
     if (free == 0 || free < bytes || (!best.host.empty() && free <= best.free)) continue;
     best.host = name;

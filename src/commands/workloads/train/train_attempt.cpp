@@ -20,6 +20,14 @@ Result<NextAttempt> read_next_attempt(session::ClusterClient& client, const Trai
   return next;
 }
 
+base::Error end_attempt(session::ClusterClient& client, const TrainState& state, base::Error error) {
+  if (const auto ended = end_ranks(client, state); !ended)
+    error.what += "; its ranks could not be ended: " + ended.error().what;
+  error.hint =
+      fmt::format("gpuadm train resume {0} -n {1}, or gpuadm train stop {0} -n {1}", state.name, state.ns);
+  return error;
+}
+
 Result<> replace_jobs(TrainSession& opened, const TrainState& state, const NextAttempt& next) {
   session::ClusterClient& client = *opened.client;
   const auto file =

@@ -7,6 +7,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <optional>
+
 namespace commands {
 
 using base::Fault;
@@ -16,6 +19,8 @@ namespace {
 /// Starts a job that has failed again, as often as its manifest says. Not after its time limit.
 Result<bool> restart(TrainSession& opened, const workload::TrainState& state, Io& io) {
   if (state.phase != workload::TrainState::Phase::failed || !state.why.empty()) return false;
+  // Pods on a lost node cannot be deleted, so no Job can take their place.
+  if (std::ranges::any_of(state.states, &workload::RankState::unreachable)) return false;
   const auto next = read_next_attempt(*opened.client, state);
   // A job of the command line, which train resume starts again.
   if (!next && next.error().fault == Fault::usage) return false;
@@ -29,13 +34,17 @@ Result<bool> restart(TrainSession& opened, const workload::TrainState& state, Io
   return true;
 }
 
-/// Until the end of an attempt. What has run before is not deleted if it does not start again.
-Result<workload::TrainState> follow_attempt(TrainSession& opened, const Attendance& how, int attempt,
+/// Until the end of an attempt. `before`: the one before it in this run. What has run before is not deleted
+/// if it does not start again: its ranks are ended.
+Result<workload::TrainState> follow_attempt(TrainSession& opened, const Attendance& how,
+                                            const std::optional<workload::TrainState>& before,
                                             bool& is_detached, Io& io) {
   const auto& [ns, name, wait, detach, withdraw] = how;
   TrainFollow follow(opened, ns, name, io);
   const auto started = follow.wait_for_start(wait);
-  if (!started) return std::unexpected(attempt == 0 ? withdraw(started.error()) : started.error());
+  if (!started)
+    return std::unexpected(before ? end_attempt(*opened.client, *before, started.error())
+                                  : withdraw(started.error()));
   const bool quiet = io.err_style.verbosity == report::Verbosity::quiet;
   if (!quiet && !started->has_ended())
     for (const workload::RankState& one : started->states)
@@ -53,14 +62,16 @@ Result<workload::TrainState> follow_attempt(TrainSession& opened, const Attendan
 }  // namespace
 
 Result<Outcome> attend(TrainSession& opened, const Attendance& how, Io& io) {
-  for (int attempt = 0;; ++attempt) {
+  std::optional<workload::TrainState> before;
+  while (true) {
     bool is_detached = false;
-    const workload::TrainState state = TRY(follow_attempt(opened, how, attempt, is_detached, io));
+    const workload::TrainState state = TRY(follow_attempt(opened, how, before, is_detached, io));
     if (is_detached) {
       io.out(fmt::format("train/{0} runs; gpuadm train logs {0} -n {1} --follow\n", how.name, how.ns));
       return Outcome::done;
     }
     if (!TRY(restart(opened, state, io))) return report_end(state, opened, io);
+    before = state;
   }
 }
 

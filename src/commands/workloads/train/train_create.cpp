@@ -196,6 +196,7 @@ Result<TrainView> view_for(session::ClusterClient& client, const TrainJob& job,
   view.cluster = TRY(client.read_nodes_and_pods());
   view.supply = TRY(workload::supply_of(view.cluster));
   view.oldest = oldest_kubelet(view.cluster);
+  TRY(workload::check_sidecars(job, view.oldest));
   view.form = workload::form_of(job, view.oldest);
   std::optional<std::vector<Tree>> claims, leases;
   if (has_claims(job)) claims = TRY(get_if_readable(client, {{"persistentvolumeclaims"}, job.ns, {}}));

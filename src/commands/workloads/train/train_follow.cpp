@@ -24,6 +24,13 @@ bool runs(const TrainState& state) {
                              [](const RankState& one) { return one.phase == RankState::Phase::running; });
 }
 
+/// Whether a rank has a pod that runs, or is still to start.
+bool has_open_pods(const TrainState& state) {
+  return runs(state) || std::ranges::any_of(state.states, [](const RankState& one) {
+           return one.phase == RankState::Phase::pending && !one.pod.empty();
+         });
+}
+
 }  // namespace
 
 Result<TrainState> TrainFollow::read() {
@@ -93,7 +100,8 @@ Result<> TrainFollow::end_if_lost(TrainState& state) {
     ended_others_ = true;
     return {};
   }
-  const bool has_others = state.phase == TrainState::Phase::succeeded && state.has_followers && runs(state);
+  const bool has_others =
+      state.phase == TrainState::Phase::succeeded && state.has_followers && has_open_pods(state);
   if (has_others && !ended_others_) {
     TRY(end_ranks(client_, state));
     ended_others_ = true;

@@ -35,10 +35,7 @@ Result<Files> read_files(const std::vector<std::filesystem::path>& paths) {
   Files files;
   for (const std::filesystem::path& path : paths) {
     const std::string text = TRY(base::read_file(path, largest_manifest));
-    TRY(workload::check_rendered(text, path.string()));
-    std::vector<Tree> documents =
-        TRY(base::yaml::read_all(text, path.string(), base::yaml::Dialect::kubernetes));
-    std::erase_if(documents, [](const Tree& document) { return document.is_null(); });
+    std::vector<Tree> documents = TRY(workload::read_manifests(text, path.string()));
     const Tree* kind = documents.empty() ? nullptr : documents.front().find("kind");
     if (!kind || kind->text() == "GpuCluster") {
       if (!files.cluster.empty())

@@ -30,13 +30,7 @@ Result<Outcome> train_resume(const TrainOptions& options, Io& io) {
   TRY(check_claims_of_pod(claims, ns, options.hosts, opened->cluster, client, io));
   TRY(replace_jobs(*opened, state, next));
   io.err(fmt::format("train/{}: attempt {}\n", state.name, next.number));
-  const auto end_again = [&](base::Error error) {
-    if (const auto ended = end_ranks(client, state); !ended)
-      error.what += "; its ranks could not be ended: " + ended.error().what;
-    error.hint =
-        fmt::format("gpuadm train resume {0} -n {1}, or gpuadm train stop {0} -n {1}", state.name, ns);
-    return error;
-  };
+  const auto end_again = [&](base::Error error) { return end_attempt(client, state, std::move(error)); };
   return attend(*opened, {ns, state.name, std::chrono::seconds(options.wait), options.detach, end_again}, io);
 }
 

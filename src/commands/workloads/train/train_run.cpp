@@ -108,6 +108,11 @@ Result<> add_all_reduce(TrainSession& opened, const TrainJob& job, TrainView& vi
                                                          "the job cannot run now"));
     return {};
   }
+  if (workload::pulls_with_companion(job)) {
+    view.findings.push_back(workload::all_reduce_finding(report::Verdict::skip, report::Severity::note,
+                                                         "the Secret for the image is created with the job"));
+    return {};
+  }
   for (report::Finding& finding :
        TRY(run_all_reduce(opened, job, view, std::chrono::seconds(options.wait), io)))
     view.findings.push_back(std::move(finding));
@@ -148,7 +153,6 @@ Result<Outcome> train_run(const TrainRunOptions& options, Io& io) {
   }
   TRY(add_image_findings(*opened, request.job, view));
   TRY(add_all_reduce(*opened, job, view, options, io));
-  TRY(workload::check_sidecars(job, view.oldest));
   const bool blocked = are_blocked(view.findings, options.ignore);
   show(view.findings, io);
   if (io.err_style.verbosity != report::Verbosity::quiet) show_all_reduce(view.findings, io.err);
