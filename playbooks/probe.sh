@@ -656,7 +656,7 @@ node() {
   [ -d /etc/kubernetes ] || return 0
   certificates
   [ "${purpose:-}" = status ] || hardening
-  [ "${purpose:-}" != status ] || control_plane
+  case ${purpose:-}:${reasons:-} in status:* | *:yes) control_plane ;; esac
   [ "${reasons:-}" != yes ] || node_reasons
   # The journal is slow, so it is read only if a kubelet that should run has not reached its API server. Lines from before its
   # configuration belong to an earlier cluster.

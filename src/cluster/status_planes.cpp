@@ -33,17 +33,6 @@ Part heard(const facts::Component& component) {
   return part;
 }
 
-Part part_on(const facts::Kubernetes& host, const std::string& name) {
-  if (host.components) {
-    const auto place = std::ranges::find(*host.components, name, &facts::Component::name);
-    if (place != host.components->end()) return heard(*place);
-  }
-  const bool is_static = std::ranges::find(host.manifests, name + ".yaml") != host.manifests.end();
-  if (is_static) return {name, Health::unknown, "was not queried"};
-  if (name == "etcd") return {name, Health::unknown, std::string(elsewhere)};
-  return {name, Health::ill, "has no manifest in /etc/kubernetes/manifests"};
-}
-
 /// The API server's view of a component on a machine that could not be queried.
 Part part_of(const std::optional<facts::ClusterFacts>& view, const facts::Node* node,
              const std::string& name) {
@@ -57,6 +46,19 @@ Part part_of(const std::optional<facts::ClusterFacts>& view, const facts::Node* 
     return {name, Health::ill, "is not ready: " + why};
   }
   return {name, Health::unknown, "has no pod"};
+}
+
+/// A component as its own machine shows it; one that was not queried there, as the API server sees its pod.
+Part part_on(const facts::Kubernetes& host, const std::optional<facts::ClusterFacts>& view,
+             const facts::Node* node, const std::string& name) {
+  if (host.components) {
+    const auto place = std::ranges::find(*host.components, name, &facts::Component::name);
+    if (place != host.components->end()) return heard(*place);
+  }
+  if (std::ranges::find(host.manifests, name + ".yaml") != host.manifests.end())
+    return part_of(view, node, name);
+  if (name == "etcd") return {name, Health::unknown, std::string(elsewhere)};
+  return {name, Health::ill, "has no manifest in /etc/kubernetes/manifests"};
 }
 
 /// The first certificate to expire, of those that kubeadm renews.
@@ -174,7 +176,8 @@ void add_planes(const ClusterSurvey& survey, Status& status) {
     if (!is_plane) continue;
     PlaneStatus plane{host.name, {}, {}, {}};
     for (const char* name : part_names)
-      plane.parts.push_back(facts ? part_on(facts->kubernetes, name) : part_of(survey.view, node, name));
+      plane.parts.push_back(facts ? part_on(facts->kubernetes, survey.view, node, name)
+                                  : part_of(survey.view, node, name));
     if (facts) read_certificates(*facts, plane);
     add(std::move(plane), node);
   }

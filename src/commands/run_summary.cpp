@@ -53,7 +53,7 @@ std::string models_of(const RunSummary& of) {
   std::set<std::string> models;
   std::set<std::uint64_t> memory;
   std::size_t gpus = 0;
-  for (const auto& [host, facts] : of.census) {
+  for (const auto& [host, facts] : *of.census) {
     if (!facts) continue;
     for (const facts::Gpu& gpu : facts->nvidia.gpus) {
       std::string model = base::printable(gpu.name, 50);
@@ -69,12 +69,12 @@ std::string models_of(const RunSummary& of) {
   return text;
 }
 
-/// "a pod computed on it 12 s ago". Empty: no pod has.
-std::string computed_on(const RunSummary& of, long long usable, base::Time now) {
+/// "a pod computed on it 12 s ago". Empty: no pod has. `usable`: nothing if unknown.
+std::string computed_on(const RunSummary& of, std::optional<long long> usable, base::Time now) {
   if (!of.computed || of.computed->gpus <= 0) return {};
   const double ago = std::max(0.0, std::chrono::duration<double>(now - of.computed->at).count());
   const std::string when = base::human_seconds(std::max(1.0, ago));
-  if (of.computed->gpus < usable)
+  if (!usable || of.computed->gpus < *usable)
     return fmt::format("pods computed on {} of them {} ago", of.computed->gpus, when);
   return fmt::format("{} {} ago", usable == 1 ? "a pod computed on it" : "pods computed on each", when);
 }
@@ -82,17 +82,20 @@ std::string computed_on(const RunSummary& of, long long usable, base::Time now) 
 /// "Pods can use 1 of 1 GPUs (H100 80GB HBM3, 79.6 GiB; a pod computed on it 12s ago)"
 std::string gpu_line(const RunSummary& of, const cluster::Status& status, base::Time now) {
   const GpuSums sums = gpus_of(status);
-  if (sums.present == 0) return "No NVIDIA GPU was found on its hosts";
+  const auto silent = std::ranges::count_if(*of.census, [](const auto& host) { return !host.second; });
+  const std::string not_read =
+      silent == 0 ? "" : fmt::format("; {} host{} could not be read", silent, silent == 1 ? "" : "s");
+  if (sums.present == 0) return "No NVIDIA GPU was found on its hosts" + not_read;
   std::string text = sums.usable ? fmt::format("Pods can use {} of {} GPUs", *sums.usable, sums.present)
                                  : fmt::format("How many of {} GPUs pods can use is unknown", sums.present);
   std::string detail = models_of(of);
-  if (const std::string computed = computed_on(of, sums.usable.value_or(0), now); !computed.empty())
+  if (const std::string computed = computed_on(of, sums.usable, now); !computed.empty())
     detail += (detail.empty() ? "" : "; ") + computed;
   else if (sums.usable > 0)
     detail += std::string(detail.empty() ? "" : "; ") + "no pod computed on them in this run";
   if (sums.usable == 0 && of.cluster.gpu.allocator == spec::Allocator::none)
     detail += std::string(detail.empty() ? "" : "; ") + "the cluster file has gpu.allocator: none";
-  return detail.empty() ? text : fmt::format("{} ({})", text, detail);
+  return (detail.empty() ? text : fmt::format("{} ({})", text, detail)) + not_read;
 }
 
 /// For a command line: "~/.local/state/gpuadm/lab/kubeconfig".
@@ -156,7 +159,9 @@ std::string to_text(const RunSummary& of, base::Time now, const report::Style& s
   } else {
     row(fmt::format("Cluster {}: Kubernetes {} is installed; {}", base::printable(of.cluster.name),
                     of.kubernetes ? of.kubernetes->text() : "of an unknown version",
-                    of.waited_for ? "its state could not be read" : "gpuadm did not wait for it"));
+                    !of.waited_for      ? "gpuadm did not wait for it"
+                    : of.unread.empty() ? "its state could not be read"
+                                        : "its state could not be read: " + base::printable(of.unread, 300)));
   }
   row("kubeconfig: " +
       (of.kubeconfig ? typed_path(*of.kubeconfig) : "~/.kube/config of root and of the login user"));

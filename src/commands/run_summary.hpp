@@ -24,13 +24,14 @@ struct Computed {
 /// A cluster after a run that created, extended or upgraded it: only what was measured.
 struct RunSummary {
   const spec::Cluster& cluster;
-  const facts::Census& census;                      ///< from after the run, if `status` is set
+  const facts::Census* census = nullptr;            ///< from after the run; set if `status` is
   std::optional<std::filesystem::path> kubeconfig;  ///< nothing: root's on its hosts
   bool waited_for = false;                          ///< whether the run waited for the cluster
   std::optional<base::Version> kubernetes;          ///< that the run installed
   std::optional<cluster::Status> status;            ///< nothing: it was not read
   std::optional<Computed> computed;                 ///< nothing: no pod was created to compute
   std::string notebook;                             ///< that is ready; empty: none
+  std::string unread;                               ///< why there is no status; empty: it was not tried
 };
 
 /// What was measured, what is missing with its remedy, and the next three commands: at most 18 rows of 80

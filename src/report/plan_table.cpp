@@ -68,10 +68,11 @@ std::string PlanTable::text(const Style& style) const {
     rows = grouped();
   std::size_t width = 5;
   for (const Row& row : rows) width = std::max(width, row.name.size());
-  std::string text = paint(style, Ink::bold,
-                           fmt::format("  {:<{}}  STEPS  {}", "PHASE", width,
-                                       phases_.size() <= most_phases ? "DESCRIPTION" : "PHASES")) +
-                     "\n";
+  std::string text =
+      paint(style, Ink::bold,
+            fmt::format("  {:<{}}  STEPS  {}", phases_.size() <= most_phases ? "PHASE" : "GROUP", width,
+                        phases_.size() <= most_phases ? "DESCRIPTION" : "PHASES")) +
+      "\n";
   const std::size_t margin = 2 + width + 2 + 5 + 2;
   for (const Row& row : rows)
     text += fmt::format("  {:<{}}  {:>5}  ", row.name, width, row.steps) +

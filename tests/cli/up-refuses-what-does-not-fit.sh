@@ -18,8 +18,8 @@ refused "a.invalid b.invalid: up makes one machine a cluster" "gpuadm up -f clus
 refused "a.invalid: up works on all hosts of the cluster file c.yaml" "leave out the host, or leave out -f" -f c.yaml a.invalid
 refused "-o json: no question can be asked" "add -y, or --dry-run" -o json nowhere.invalid
 refused "--size" "did you mean 10Gi?" --notebook anna --size 10 nowhere.invalid
-refused "Anna" "" --notebook Anna nowhere.invalid
-refused "--gpus" "" --notebook anna --gpus some nowhere.invalid
+refused "invalid name of a notebook: Anna" "lowercase letters" --notebook Anna nowhere.invalid
+refused "--gpus: not a number of GPUs: some" "for example --gpus 1" --notebook anna --gpus some nowhere.invalid
 exits 2 gpuadm up --dry-run -y
 exits 2 gpuadm up --notebok anna
 complains "did you mean --notebook?"

@@ -262,22 +262,34 @@ TEST_CASE("without the pods, the number of GPUs in use is unknown, and the state
   CHECK(text.find("the cluster: not read: pods could not be read from the API server") != text.npos);
 }
 
-TEST_CASE("a component that was not queried is a missing reading") {
+TEST_CASE("a component that was not queried on its machine is what the API server sees of its pod") {
   StatusWorld world;
   auto& kubernetes = facts_in(world, "cp").kubernetes;
   kubernetes.components.reset();
   kubernetes.manifests = {"kube-apiserver.yaml", "kube-controller-manager.yaml", "kube-scheduler.yaml",
                           "etcd.yaml"};
-  const cluster::Status status = world.status();
+  cluster::Status status = world.status();
   REQUIRE(status.verdict.unread.size() == 1);
   CHECK(status.verdict.unread.front().where == "cp");
   CHECK(status.verdict.unread.front().what ==
-        "kube-apiserver, kube-controller-manager, kube-scheduler was not queried");
+        "kube-apiserver, kube-controller-manager, kube-scheduler has no pod");
   CHECK(status.verdict.health() == cluster::Health::unknown);
+  for (const char* name : {"kube-apiserver", "kube-controller-manager", "kube-scheduler", "etcd"}) {
+    facts::Pod pod;
+    pod.ns = "kube-system";
+    pod.name = std::string(name) + "-cp";
+    pod.node = "cp";
+    pod.phase = "Running";
+    pod.ready = "True";
+    world.view->pods->push_back(pod);
+  }
+  CHECK(to_text(world.status().verdict) == "Cluster is healthy");
+  world.view->pods->back().ready = "False";
+  world.view->etcd_members.reset();
+  CHECK(message(world.status(), "cp", "etcd is not ready"));
   // An etcd that gpuadm does not manage is not one that could not be read.
   kubernetes.manifests.pop_back();
-  world.view->etcd_members.reset();
-  CHECK(world.status().verdict.unread.size() == 1);
+  CHECK(to_text(world.status().verdict) == "Cluster is healthy");
 }
 
 TEST_CASE("without the claims, GPUs that are allocated by claims are not free") {

@@ -18,9 +18,16 @@ struct Hosts {
       census.emplace(host.name, std::move(facts));
     }
   }
-  [[nodiscard]] std::string with(const std::set<std::string>& phases) const {
-    return commands::consequence_for_gpus(cluster, census, phases);
+  [[nodiscard]] std::string with(const std::set<std::string>& phases,
+                                 const std::set<std::string>& restarts = {},
+                                 const std::set<std::string>& reboots = {}) const {
+    session::NeededEffects needed{
+        .phases = phases, .hosts = {}, .packages = {}, .restarts = restarts, .reboots = reboots};
+    for (const spec::Host& host : cluster.hosts)
+      if (host.name != idle) needed.hosts.insert(host.name);
+    return commands::consequence_for_gpus(cluster, census, needed);
   }
+  std::string idle;  // needs no step
 };
 
 }  // namespace
@@ -34,9 +41,12 @@ TEST_CASE("the question says what the run means for the GPUs") {
       "can use them afterwards");
   CHECK(Hosts(0).with({}) == "GPUs: no NVIDIA GPU was found on these hosts");
   Hosts docker(1);
-  docker.cluster.runtime.engine = spec::Engine::docker;
   docker.cluster.gpu.allocator = spec::Allocator::none;
-  CHECK(docker.with({"runtime/config"})
+  CHECK(docker.with({"os/proxy"}, {"docker.service"})
             .ends_with("Docker restarts, which ends containers without live-restore"));
   CHECK(docker.with({}).find("pods cannot use them") != std::string::npos);
+  CHECK(Hosts(1).with({"os/modules"}, {}, {"gpu0 (the kernel)"}).find("keep running") == std::string::npos);
+  Hosts joined(2);
+  joined.idle = "gpu0";
+  CHECK(joined.with({"kube/join"}).starts_with("GPUs: 8 NVIDIA H200 on gpu1:"));
 }

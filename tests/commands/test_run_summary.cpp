@@ -64,7 +64,7 @@ TEST_CASE("the end of a run says what was measured: nodes, GPUs, when a pod comp
   const facts::Census census = with_gpus(1);
   const base::Time now = base::now();
   const std::string text = shown({.cluster = cluster,
-                                  .census = census,
+                                  .census = &census,
                                   .kubeconfig = "/srv/kubeconfig",
                                   .waited_for = true,
                                   .kubernetes = {},
@@ -90,7 +90,7 @@ TEST_CASE("GPUs that pods cannot use are named with the cause and the fix of the
   for (const char* what : {"the driver has 2 GPUs, but pods can use 0", "second", "third"})
     status.verdict.problems.push_back({"gpu1", what, "gpuadm doctor gpu1 --stage node"});
   const std::string text = shown({.cluster = cluster,
-                                  .census = census,
+                                  .census = &census,
                                   .kubeconfig = {},
                                   .waited_for = true,
                                   .kubernetes = {},
@@ -112,7 +112,7 @@ TEST_CASE("what was not measured is said to be unknown, and nothing is claimed o
   const facts::Census census = with_gpus(1), nobody;
   const auto summary = [&](const facts::Census& known, std::optional<cluster::Status> status, bool waited) {
     return RunSummary{.cluster = cluster,
-                      .census = known,
+                      .census = &known,
                       .kubeconfig = {},
                       .waited_for = waited,
                       .kubernetes = base::Version::parse("1.36.4"),
@@ -133,6 +133,30 @@ TEST_CASE("what was not measured is said to be unknown, and nothing is claimed o
       has(shown(summary(nobody, a_status(0, std::nullopt), true)), "No NVIDIA GPU was found on its hosts\n"));
 }
 
+TEST_CASE("hosts that could not be read, and an unknown number of usable GPUs, are said") {
+  const spec::Cluster cluster = a_cluster();
+  facts::Census census = with_gpus(1);
+  census.emplace("gpu2", base::fail(base::Fault::unreachable, "gpu2: no route to host"));
+  RunSummary summary{.cluster = cluster,
+                     .census = &census,
+                     .kubeconfig = {},
+                     .waited_for = true,
+                     .kubernetes = {},
+                     .status = a_status(16, std::nullopt),
+                     .computed = Computed{1, base::now()},
+                     .notebook = {}};
+  const std::string text = base::replace_all(shown(summary), "\n  ", " ");
+  CHECK(has(text, "How many of 16 GPUs pods can use is unknown"));
+  CHECK(has(text, "pods computed on 1 of them "));
+  CHECK(has(text, "; 1 host could not be read"));
+  summary.status = a_status(0, std::nullopt);
+  CHECK(has(shown(summary), "No NVIDIA GPU was found on its hosts; 1 host could not be read\n"));
+  summary.status.reset();
+  summary.unread = "no control-plane node is reachable";
+  CHECK(has(base::replace_all(shown(summary), "\n  ", " "),
+            "its state could not be read: no control-plane node is reachable\n"));
+}
+
 TEST_CASE("many hosts and long names do not make the end of a run longer than 18 rows") {
   spec::Cluster cluster = a_cluster();
   cluster.hosts.resize(512);
@@ -143,7 +167,7 @@ TEST_CASE("many hosts and long names do not make the end of a run longer than 18
         {std::string(60, 'h'), std::string(90, 'a') + " " + std::string(200, 'b'), "gpuadm doctor"});
   const facts::Census census = with_gpus(8);
   shown({.cluster = cluster,
-         .census = census,
+         .census = &census,
          .kubeconfig = {},
          .waited_for = true,
          .kubernetes = {},

@@ -36,6 +36,17 @@ TEST_CASE("up: a stage is one line with its time and that of the last run") {
       "[1/6] doctor    nothing to fix (3.0s)\n[2/6] init      31 steps changed (1m 16s; last time 1m 10s)\n");
 }
 
+TEST_CASE("up: without a terminal, a long stage writes a line a minute") {
+  Screen screen;
+  commands::StageLines lines(screen.write(), {}, 6);
+  lines.begin("init", {}, 0);
+  lines.progress("kubeadm init", 59);
+  CHECK(screen.text.empty());
+  lines.progress("kubeadm init", 61);
+  lines.progress("kubeadm init", 90);
+  CHECK(screen.text == "[1/6] init      (1m 1s) kubeadm init\n");
+}
+
 TEST_CASE("up: on a terminal the line of the current stage is rewritten, and no wider than the terminal") {
   Screen screen;
   commands::StageLines lines(screen.write(), {.view = report::View::live, .width = 40}, 3);

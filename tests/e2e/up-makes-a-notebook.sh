@@ -83,8 +83,14 @@ began=$(date +%s%N)
 exits 0 gpuadm doctor -f cluster.yaml --fix -y --fail-on never
 exits 0 init -y
 exits 0 gpuadm verify -f cluster.yaml
+says "Cluster is healthy"
 exits 0 gpuadm notebook create anna -y --size 64Mi --image lab.local/notebook:1 -f cluster.yaml "${start[@]}"
 by_hand=$((($(date +%s%N) - began) / 1000000))
+# One verdict on every screen.
+gpuadm doctor -f cluster.yaml --fail-on never >out 2>err || fail "doctor failed"
+says "Cluster node is healthy"
+gpuadm status -f cluster.yaml >out 2>err || fail "status failed"
+says "Cluster is healthy"
 
 lab down --all
 rm -rf .local/state/gpuadm

@@ -30,7 +30,8 @@ struct Survey {
 /// A read-only script ("playbooks/probe.sh") as it is sent: as script_of.
 [[nodiscard]] Result<std::string> reading_script(const assets::Store& assets, std::string_view path);
 
-/// Whether a node is also checked for why something is not running: playbooks/reasons.sh.
+/// Whether a node is also checked for why something is not running (playbooks/reasons.sh), and asked for the
+/// health of its control plane's components.
 enum class Reasons { skipped, read };
 
 /// The command that reads the facts of one host. `cluster`: whose storage it also looks at; nullptr: none.

@@ -83,9 +83,16 @@ struct RunningCluster {
   Consent network = Consent::ask;  ///< to a change of its pod network; Consent::given: --change-network
 };
 
-/// What a run means for the operator, in one sentence, from the phases that have needed steps: shown just
-/// above the question. Empty: nothing is shown.
-using Consequence = std::function<std::string(const std::set<std::string>& phases)>;
+/// What the needed steps of a plan do.
+struct NeededEffects {
+  std::set<std::string> phases, hosts, packages;
+  std::set<std::string> restarts;  ///< "docker.service"
+  std::set<std::string> reboots;   ///< "gpu1 (the driver is installed)": only if required
+};
+
+/// What a run means for the operator, in one sentence: shown just above the question. Empty: nothing is
+/// shown.
+using Consequence = std::function<std::string(const NeededEffects& needed)>;
 
 /// Inputs for running a playbook.
 struct PlaybookRun {

@@ -18,7 +18,6 @@
 #include <cstring>
 #include <exception>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -148,12 +147,6 @@ std::string usual_hint(const base::Error& error, std::span<const std::string> wo
   return is_in_cluster_file(error, words) ? "gpuadm config explain lists all keys" : std::string();
 }
 
-/// What was typed, read for the first hint.
-struct Typed {
-  std::once_flag once;
-  TypedLine line;
-};
-
 int parse_and_call(int count, const char* const* given) {
   const std::vector<const char*> all_words = without_help(count, given);
   Settings settings;
@@ -182,9 +175,10 @@ int parse_and_call(int count, const char* const* given) {
   }
   Io io = io_of(settings);
   io.command.assign(all_words.begin(), all_words.end());
-  io.out_style.complete = [typed = std::make_shared<Typed>(), words = io.command](std::string_view hint) {
-    std::call_once(typed->once, [&] { typed->line = typed_line(words); });
-    return complete_hint(hint, typed->line);
+  io.out_style.complete = [typed = std::make_shared<std::optional<TypedLine>>(),
+                           words = io.command](std::string_view hint) {
+    if (!*typed) *typed = typed_line(words);  // for the first hint: most commands have none
+    return complete_hint(hint, **typed);
   };
   io.err_style.complete = io.out_style.complete;
   if (!chosen) {

@@ -128,12 +128,13 @@ Result<session::ClusterSurvey> survey_hosts(const DoctorOptions& options, const 
   const auto connections = TRY(session::Connections::open(cluster, options.common.connection, io));
   const auto fleet = connections->fleet(session::Access::read_only);
   const auto take_census = [&] {
-    return session::take_census(
-        *fleet, assets,
-        in_cluster || by_state ? session::Afterwards::keep_to_control_planes
-                               : session::Afterwards::close_connection,
-        texts_of(options),
-        by_state || options.stage == "node" ? session::Reasons::read : session::Reasons::skipped, &cluster);
+    return session::take_census(*fleet, assets,
+                                in_cluster || by_state ? session::Afterwards::keep_to_control_planes
+                                                       : session::Afterwards::close_connection,
+                                texts_of(options),
+                                in_cluster || by_state || options.stage == "node" ? session::Reasons::read
+                                                                                  : session::Reasons::skipped,
+                                &cluster);
   };
   survey = TRY(take_census());
   const bool knows_storage = !cluster.storage.empty();

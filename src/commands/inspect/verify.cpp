@@ -210,7 +210,10 @@ Result<Verified> verify_cluster(const VerifyOptions& options, Io& terminal) {
   // State reported by hosts and control plane.
   const session::RunContext session =
       TRY(session::RunContext::open(asked, options.common.connection, Consent::given, io));
-  const session::Survey survey = TRY(session::take_census(*session.fleet, assets));
+  // With the components of the control planes, as for the verdict of status.
+  const session::Survey survey =
+      TRY(session::take_census(*session.fleet, assets, session::Afterwards::keep_connection,
+                               session::Texts::kept, session::Reasons::read));
   if (survey.none_reached()) TRY(session::all_read(survey.census));
   const auto view = TRY(session::view_cluster(asked, survey.census, *session.fleet, assets));
   if (!view) return std::unexpected(session::all_read(survey.census).error());

@@ -146,8 +146,8 @@ Result<Outcome> change_hosts(const BringUpRun& run, const Decided& decided, Io& 
   playbook_run.waiting = options.waiting;
   playbook_run.notes = decided.notes;
   playbook_run.decisions = decided.decisions;
-  playbook_run.consequence = [&](const std::set<std::string>& phases) {
-    return consequence_for_gpus(cluster, run.survey.census, phases);
+  playbook_run.consequence = [&](const session::NeededEffects& needed) {
+    return consequence_for_gpus(cluster, run.survey.census, needed);
   };
   if (const std::string& host = run.identity.control_plane; !host.empty())
     playbook_run.running = {cluster.name, run.survey.census.at(host)->gpuadm_installed,

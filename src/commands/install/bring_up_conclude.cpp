@@ -28,7 +28,8 @@ Result<std::filesystem::path> fetch_kubeconfig(const spec::Cluster& cluster, con
 
 }  // namespace
 
-Result<> conclude(const BringUpRun& run, const session::PlaybookRun& executed, int changed, Io& io) {
+Result<> conclude(const BringUpRun& run, const session::PlaybookRun& executed,
+                  const std::set<std::string>& changed, Io& io) {
   const InitOptions& options = run.options;
   const spec::Cluster& cluster = executed.cluster;
   const std::filesystem::path kubeconfig =
@@ -45,7 +46,7 @@ Result<> conclude(const BringUpRun& run, const session::PlaybookRun& executed, i
                        .kubeconfig = kubeconfig.empty() ? std::nullopt : std::optional(kubeconfig),
                        .waiting = options.waiting,
                        .kubernetes = spec::kubernetes_of(cluster, executed.decisions),
-                       .compute = changed > 0 ? ComputeTest::done : ComputeTest::left_out},
+                       .compute_on = changed},
                       io));
   return {};
 }

@@ -42,9 +42,9 @@ struct Decided {
 /// Chooses the patch of the version as the sources of the hosts offer it, and saves the decisions.
 [[nodiscard]] Result<> resolve_version(const BringUpRun& run, Decided& decided);
 
-/// What stands now, for people; with -o json, prints the kubeconfig's path to standard error. `changed`:
-/// steps that changed a host; without any, no pod is created to compute.
-[[nodiscard]] Result<> conclude(const BringUpRun& run, const session::PlaybookRun& executed, int changed,
-                                Io& io);
+/// The measured state of the cluster, for people; with -o json, prints the kubeconfig's path to standard
+/// error. `changed`: the hosts that the run has changed, on whose free GPUs pods compute.
+[[nodiscard]] Result<> conclude(const BringUpRun& run, const session::PlaybookRun& executed,
+                                const std::set<std::string>& changed, Io& io);
 
 }  // namespace commands

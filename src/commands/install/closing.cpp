@@ -1,5 +1,6 @@
 #include "commands/install/closing.hpp"
 
+#include "gpuadm/base/files.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/session/cluster.hpp"
 #include "gpuadm/session/pod_tests.hpp"
@@ -16,26 +17,20 @@ namespace {
 using checks::GpuNode;
 using report::Finding;
 
-/// Forwards nothing.
-class Silent final : public report::Reporter {
+/// Collects the hosts that a step has changed, and forwards all events.
+class ChangedHosts final : public report::Reporter {
  public:
-  void on(const report::Event& /*event*/) override {}
-};
-
-/// Counts the steps that changed a host, and forwards all events.
-class ChangeCount final : public report::Reporter {
- public:
-  explicit ChangeCount(report::Reporter& next) : next_(next) {}
+  explicit ChangedHosts(report::Reporter& next) : next_(next) {}
   void on(const report::Event& event) override {
-    if (event.did == report::Did::applied) ++changed_;
+    if (event.did == report::Did::applied) hosts_.insert(event.host);
     next_.on(event);
   }
   void tick(base::Time now) override { next_.tick(now); }
-  [[nodiscard]] int changed() const { return changed_; }
+  [[nodiscard]] const std::set<std::string>& hosts() const { return hosts_; }
 
  private:
   report::Reporter& next_;
-  int changed_ = 0;
+  std::set<std::string> hosts_;
 };
 
 /// Creates pods that compute on the free GPUs of the nodes, and removes them again.
@@ -47,10 +42,9 @@ Result<std::vector<Finding>> compute(const Closing& closing, const spec::Cluster
   const session::PodTestContext context{
       cluster,       census, closing.assets, floors, *closing.session.fleet, closing.session.folder,
       control_plane, nodes};
-  Silent silent;
-  const auto live = report::is_brief(io.out_style) ? report::terminal(io.out, io.out_style) : nullptr;
-  report::Reporter& reporter = live ? static_cast<report::Reporter&>(*live) : silent;
-  const auto tests = TRY(session::PodTests::open(context, reporter));
+  // The description that follows is the output.
+  const auto reporter = report::terminal(io.err, io.err_style);
+  const auto tests = TRY(session::PodTests::open(context, *reporter));
   auto findings = tests->show(checks::Link::compute, nodes);
   tests->close();
   return findings;
@@ -68,16 +62,19 @@ struct Tested {
 
 /// Nodes without GPUs that pods can use are not tested: their links to the driver say why.
 Tested test_gpus(const Closing& closing, const session::StatusSurvey& found, Io& io) {
+  if (closing.compute_on.empty() || !found.survey.view) return {};
   const auto& census = found.survey.survey.census;
   const auto facts = facts::parse_cluster(*found.survey.view);
   if (!facts) return {};
   const spec::Cluster cluster = session::fitted(closing.cluster, census, *facts);
   std::vector<GpuNode> nodes = checks::gpu_nodes(cluster, census, *facts);
-  std::erase_if(nodes, [](const GpuNode& node) { return node.node.empty() || node.free() == 0; });
+  std::erase_if(nodes, [&](const GpuNode& node) {
+    return node.node.empty() || node.free() == 0 || !closing.compute_on.contains(node.host);
+  });
   if (nodes.empty()) return {};
   auto findings = compute(closing, cluster, census, found.asked, nodes, io);
   if (!findings) {
-    io.err("no pod was created to compute: " + base::printable(findings.error().what) + "\n");
+    io.err("the test of the GPUs did not complete: " + base::printable(findings.error().what) + "\n");
     return {};
   }
   auto computed = computed_in(*findings, nodes);
@@ -90,9 +87,9 @@ Result<CountedRun> run_and_count(const session::RunFolder& folder, Format format
                                  const std::function<Result<Outcome>(report::Reporter&)>& act) {
   CountedRun run;
   run.outcome = TRY(session::with_reporter(folder, format, io, [&](report::Reporter& reporter) {
-    ChangeCount count(reporter);
-    auto outcome = act(count);
-    run.changed = count.changed();
+    ChangedHosts changed(reporter);
+    auto outcome = act(changed);
+    run.changed = changed.hosts();
     return outcome;
   }));
   return run;
@@ -109,39 +106,41 @@ std::optional<Computed> computed_in(std::span<const Finding> findings, std::span
   return computed;
 }
 
+std::optional<std::filesystem::path> own_kubeconfig(const std::string& cluster) {
+  std::filesystem::path file = base::state_directory() / cluster / "kubeconfig";
+  std::error_code none;
+  return std::filesystem::exists(file, none) ? std::optional(std::move(file)) : std::nullopt;
+}
+
 std::string closing_text(const Closing& closing, Io& io) {
   const bool waited = closing.waiting == Waiting::until_it_works;
-  const facts::Census nobody;
   RunSummary summary{.cluster = closing.cluster,
-                     .census = nobody,
                      .kubeconfig = closing.kubeconfig,
                      .waited_for = waited,
                      .kubernetes = closing.kubernetes,
                      .status = {},
                      .computed = closing.computed,
-                     .notebook = closing.notebook};
+                     .notebook = closing.notebook,
+                     .unread = {}};
   if (!waited) return to_text(summary, base::now(), io.out_style);
   const auto found = session::survey_cluster(closing.cluster, *closing.session.fleet, closing.assets);
-  if (!found || found->asked.empty()) return to_text(summary, base::now(), io.out_style);
-  Tested tested;
-  if (closing.compute == ComputeTest::done) tested = test_gpus(closing, *found, io);
+  if (!found || found->asked.empty()) {
+    summary.unread = !found ? found.error().what : found->unread ? found->unread->what : "";
+    return to_text(summary, base::now(), io.out_style);
+  }
+  const Tested tested = test_gpus(closing, *found, io);
   if (tested.computed) summary.computed = tested.computed;
-  const facts::Census& census = found->survey.survey.census;
   std::optional<facts::ClusterFacts> view;
   if (found->survey.view)
     if (auto facts = facts::parse_cluster(*found->survey.view)) view = std::move(*facts);
   StatusJudge judges(closing.assets, {});
-  auto judged = judges.judge({closing.cluster, census, view, found->asked}, tested.findings);
-  if (!judged) return to_text(summary, base::now(), io.out_style);
-  const RunSummary measured{.cluster = closing.cluster,
-                            .census = census,
-                            .kubeconfig = closing.kubeconfig,
-                            .waited_for = waited,
-                            .kubernetes = closing.kubernetes,
-                            .status = std::move(judged->status),
-                            .computed = summary.computed,
-                            .notebook = closing.notebook};
-  return to_text(measured, base::now(), io.out_style);
+  summary.census = &found->survey.survey.census;
+  auto judged = judges.judge({closing.cluster, *summary.census, view, found->asked}, tested.findings);
+  if (judged)
+    summary.status = std::move(judged->status);
+  else
+    summary.unread = judged.error().what;
+  return to_text(summary, base::now(), io.out_style);
 }
 
 }  // namespace commands

@@ -7,23 +7,21 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 
-/// The end of init, apply, join, upgrade and up: what stands now, as it was measured after the run.
+/// The end of init, apply, join, upgrade and up: the state of the cluster, as it was measured after the run.
 namespace commands {
 
-/// An outcome, and the number of steps that changed a host.
+/// An outcome, and the hosts that a step has changed.
 struct CountedRun {
   Outcome outcome = Outcome::done;
-  int changed = 0;
+  std::set<std::string> changed;
 };
 /// As session::with_reporter.
 [[nodiscard]] Result<CountedRun> run_and_count(const session::RunFolder& folder, Format format, Io& io,
                                                const std::function<Result<Outcome>(report::Reporter&)>& act);
-
-/// Whether pods compute on the GPUs that are free, as in `gpuadm verify --only compute`.
-enum class ComputeTest { done, left_out };
 
 /// A run whose cluster is measured.
 struct Closing {
@@ -33,7 +31,8 @@ struct Closing {
   std::optional<std::filesystem::path> kubeconfig;
   Waiting waiting = Waiting::until_it_works;
   std::optional<base::Version> kubernetes;
-  ComputeTest compute = ComputeTest::left_out;
+  /// On whose free GPUs pods compute, as in `gpuadm verify --only compute`: those that the run has changed.
+  std::set<std::string> compute_on = {};
   std::optional<Computed> computed = {};  ///< by an earlier test of the same command
   std::string notebook = {};              ///< that is ready; empty: none
 };
@@ -42,8 +41,11 @@ struct Closing {
 [[nodiscard]] std::optional<Computed> computed_in(std::span<const report::Finding> findings,
                                                   std::span<const checks::GpuNode> nodes);
 
-/// Reads the cluster, tests its GPUs if that is requested, and describes what stands. What could not be read
-/// is said to be unknown.
+/// The operator's copy of a cluster's kubeconfig; nothing: there is none.
+[[nodiscard]] std::optional<std::filesystem::path> own_kubeconfig(const std::string& cluster);
+
+/// Reads the cluster, tests its GPUs if that is requested, and describes its state. What could not be read is
+/// said to be unknown.
 [[nodiscard]] std::string closing_text(const Closing& closing, Io& io);
 
 }  // namespace commands

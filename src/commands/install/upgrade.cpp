@@ -214,10 +214,8 @@ void close_upgrade(const CountedRun& run, Closing closing, const UpgradeOptions&
   if (run.outcome != Outcome::done || options.consent == Consent::preview || options.format != Format::text ||
       io.out_style.verbosity == report::Verbosity::quiet)
     return;
-  const std::filesystem::path own = base::state_directory() / closing.cluster.name / "kubeconfig";
-  std::error_code none;
-  if (std::filesystem::exists(own, none)) closing.kubeconfig = own;
-  closing.compute = run.changed > 0 ? ComputeTest::done : ComputeTest::left_out;
+  closing.kubeconfig = own_kubeconfig(closing.cluster.name);
+  closing.compute_on = run.changed;
   io.out(closing_text(closing, io));
 }
 

@@ -65,27 +65,29 @@ std::string listed(const std::set<std::string>& names) {
   return names.size() > most ? fmt::format("{} and {} more", text, names.size() - most) : text;
 }
 
-/// "12 steps are needed on 1 host; packages: containerd; restarts: containerd.service".
-std::string summary(const plan::Plan& plan, const Needed& needed, int count) {
-  std::set<std::string> packages;
-  std::set<std::string> restarts;
-  std::set<std::string> hosts;
-  std::set<std::string> reboots;
+/// What the needed steps do, in addition to the files that they write.
+NeededEffects effects_of(const plan::Plan& plan, const Needed& needed) {
+  NeededEffects all{.phases = needed.phases(), .hosts = {}, .packages = {}, .restarts = {}, .reboots = {}};
   for (const plan::Stage& stage : plan.stages)
     for (const plan::Walk& walk : stage.walks)
       for (const plan::Action& action : walk.actions) {
         if (!needed.has(walk.host, action.id)) continue;
-        hosts.insert(walk.host);
-        packages.insert(action.effects.packages.begin(), action.effects.packages.end());
-        restarts.insert(action.effects.restarts.begin(), action.effects.restarts.end());
+        all.hosts.insert(walk.host);
+        all.packages.insert(action.effects.packages.begin(), action.effects.packages.end());
+        all.restarts.insert(action.effects.restarts.begin(), action.effects.restarts.end());
         if (action.effects.reboot)
-          reboots.insert(fmt::format("{} ({})", base::printable(walk.host), action.title));
+          all.reboots.insert(fmt::format("{} ({})", base::printable(walk.host), action.title));
       }
+  return all;
+}
+
+/// "12 steps are needed on 1 host; packages: containerd; restarts: containerd.service".
+std::string summary(const NeededEffects& needed, int count) {
   std::string text =
-      fmt::format("{} step{} needed on {}", count, count == 1 ? " is" : "s are", listed(hosts));
-  if (!packages.empty()) text += "; installs packages: " + listed(packages);
-  if (!restarts.empty()) text += "; restarts: " + listed(restarts);
-  if (!reboots.empty()) text += "; reboots if required: " + listed(reboots);
+      fmt::format("{} step{} needed on {}", count, count == 1 ? " is" : "s are", listed(needed.hosts));
+  if (!needed.packages.empty()) text += "; installs packages: " + listed(needed.packages);
+  if (!needed.restarts.empty()) text += "; restarts: " + listed(needed.restarts);
+  if (!needed.reboots.empty()) text += "; reboots if required: " + listed(needed.reboots);
   return text;
 }
 
@@ -335,9 +337,10 @@ Result<Outcome> execute(const Execution& execution, const RunContext& session, r
     notify(reporter, Did::finished, "nothing to do");
     return Outcome::done;
   }
-  notify(reporter, Did::note, summary(plan, needed, preview.needed));
+  const NeededEffects effects = effects_of(plan, needed);
+  notify(reporter, Did::note, summary(effects, preview.needed));
   if (execution.consequence)
-    if (const std::string text = execution.consequence(needed.phases()); !text.empty())
+    if (const std::string text = execution.consequence(effects); !text.empty())
       notify(reporter, Did::note, text);
   if (execution.consent == Consent::preview) {
     notify(reporter, Did::finished, "dry run: nothing was changed");

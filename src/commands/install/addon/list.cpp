@@ -153,7 +153,8 @@ Result<Outcome> addon_list(const AddonListOptions& options, Io& io) {
     const auto objects = TRY(read_addons(**cluster));
     for (const Addon& addon : workload::addons()) rows.push_back(row_of(addon, objects));
   } else {
-    io.err("no cluster was read: gpuadm addon list -f cluster.yaml shows the states\n");
+    io.err(fmt::format("no cluster was read: {}\n  gpuadm addon list -f cluster.yaml shows the states\n",
+                       base::printable(cluster.error().what)));
     for (const Addon& addon : workload::addons()) rows.push_back({&addon, "unknown", {}, {}});
   }
   if (options.format == Format::json)

@@ -6,6 +6,7 @@
 
 #include "commands/install/up/stage_lines.hpp"
 #include "commands/install/up/up.hpp"
+#include "commands/workloads/notebook/first_storage.hpp"
 
 #include <fmt/format.h>
 
@@ -19,6 +20,13 @@ namespace commands {
 namespace {
 
 using base::Tree;
+
+constexpr const char* nothing_to_do = "nothing to do";
+
+/// The cluster file gets the storage, too.
+std::string added_to(const std::filesystem::path& file) {
+  return file.empty() ? "" : fmt::format("; {} gets it, too", file.string());
+}
 
 double seconds_now() {
   return std::chrono::duration<double>(base::Clock::now().time_since_epoch()).count();
@@ -45,12 +53,16 @@ class Up {
       Io io = stage_io();
       const auto result = stage.run(run_, io);
       lines_.erase();
-      if (!result || result->outcome != Outcome::done) io_.err(kept_);
+      const bool done = result && result->outcome == Outcome::done;
+      io_.err(done ? warnings_ : kept_);
       if (!result) return std::unexpected(result.error());
-      if (result->outcome != Outcome::done) return result->outcome;
-      const std::string what = run_.needed == 0 ? "nothing to do"
+      if (!done && !rows.empty() && rows.front().second != nothing_to_do)
+        io_.err(fmt::format("{} first: gpuadm doctor --fix; then run the same command again\n",
+                            rows.front().second));
+      if (!done) return result->outcome;
+      const std::string what = run_.needed == 0 ? nothing_to_do
                                : rows.empty()   ? "safe fixes: " + base::join(run_.titles, ", ")
-                                                : run_.summary;
+                                                : base::join(run_.notes, "; ");
       rows.emplace_back(stage.name, what);
     }
     rows.emplace_back("verify", gpus_of(seen));
@@ -61,6 +73,7 @@ class Up {
 
   /// Outcome::failed, blocked or interrupted where a stage ends so; the next run continues there.
   Result<Outcome> run() {
+    is_running_ = true;
     for (const Stage& stage : stages_) {
       const double began = seconds_now();
       Io io = stage_io();
@@ -70,9 +83,9 @@ class Up {
       const bool done = result && result->outcome == Outcome::done;
       if (ended_ && !result) return std::unexpected(result.error());
       if (ended_) return result->outcome;
-      const std::string detail = !result ? "failed" : done ? result->detail : "failed: " + result->detail;
-      lines_.end(detail, seconds_now());
-      record(stage.name, done ? "done" : "failed", result ? result->detail : result.error().what, seconds);
+      const std::string detail = done ? result->detail : why_not_done(result);
+      lines_.end(done ? detail : "failed: " + detail.substr(0, detail.find('\n')), seconds_now());
+      record(stage.name, done ? "done" : "failed", detail, seconds);
       if (!done) return stopped(stage, result);
       if (result->worked) times_.save(stage.name, seconds);
     }
@@ -93,7 +106,10 @@ class Up {
     const workload::NotebookRequest& notebook = run_.notebook;
     const std::string gpus = !notebook.gpus.empty() ? notebook.gpus : seen.gpus > 0 ? "1" : "0";
     if (notebook.storage.empty())
-      rows.emplace_back("storage", "a local storage for the volume, if the cluster has none");
+      rows.emplace_back("storage",
+                        fmt::format("if the cluster has none: a local storage for the volume in {} on "
+                                    "the host with the most space{}",
+                                    FirstStorage().path, added_to(run_.options.hosts.file)));
     rows.emplace_back("notebook", fmt::format("{}/{}: GPUs {}, {}", notebook.ns, notebook.name, gpus,
                                               notebook.size.empty() ? "files on " + notebook.storage
                                                                     : "a volume of " + notebook.size));
@@ -109,8 +125,8 @@ class Up {
     std::string text;
     for (std::size_t i = 0; i < rows.size(); ++i)
       text += report::wrapped(
-                  fmt::format("{} {:<8}  {}", i + 1, rows[i].first, base::printable(rows[i].second, 400)), 12,
-                  io_.out_style.width) +
+                  fmt::format("{} {:<8}  {}", i + 1, rows[i].first, base::printable(rows[i].second, 4000)),
+                  12, io_.out_style.width) +
               "\n";
     io_.out(text);
   }
@@ -118,18 +134,21 @@ class Up {
   /// Input and output of a command that is a stage. Its events show what it does.
   Io stage_io() {
     kept_.clear();
+    warnings_.clear();
     run_.changed = run_.needed = 0;
     run_.titles.clear();
-    run_.summary.clear();
+    run_.notes.clear();
     Io io = io_;
     const auto keep = [this](std::string_view text) {
       kept_ += text;
       if (!ended_) lines_.progress(std::string(base::trim(text)), seconds_now());
     };
-    io.out = io.err = keep;
+    io.out = keep;
+    io.err = [this, keep](std::string_view text) {
+      warnings_ += text;
+      keep(text);
+    };
     io.out_style.view = io.err_style.view = report::View::plain;
-    io.page = {};
-    io.end_page = {};
     io.confirm = {};
     io.log = [this](std::string_view text) { heard(text); };
     io.ask_secret = [this, asked = std::make_shared<std::set<std::string>>()](const std::string& prompt) {
@@ -164,8 +183,32 @@ class Up {
         ++run_.needed;
         if (std::ranges::find(run_.titles, detail) == run_.titles.end()) run_.titles.push_back(detail);
       }
-      if (did == "note" && detail.contains(" needed on ")) run_.summary = detail;
+      if (did == "note") note(detail);
       if (did == "started" || did == "waiting") lines_.progress(detail, seconds_now());
+    }
+  }
+
+  /// Shown once: before the question as a part of the preview, otherwise above the line of the stage.
+  void note(const std::string& text) {
+    run_.notes.push_back(text);
+    if (!noted_.insert(text).second || !is_running_) return;
+    lines_.erase();
+    io_.err(base::printable(text, 1000) + "\n");
+  }
+
+  /// Why a stage has not done what it is for.
+  std::string why_not_done(const Result<StageResult>& result) const {
+    if (!result) return result.error().what;
+    const std::string after = run_.changed > 0 ? fmt::format(" after {} steps", run_.changed) : "";
+    switch (result->outcome) {
+      case Outcome::blocked:
+        return "blocked by findings" + after;
+      case Outcome::unreachable:
+        return "hosts could not be reached" + after;
+      case Outcome::interrupted:
+        return "interrupted" + after;
+      default:
+        return result->why.empty() ? "not complete" + after : result->why;
     }
   }
 
@@ -228,7 +271,10 @@ class Up {
   std::string kept_;  ///< output of the command of the current stage
   std::map<std::string, base::Secret> secrets_;
   Tree stages_done_ = Tree::list();
-  bool ended_ = false;  ///< the end was shown, and only the tunnel remains
+  std::string warnings_;         ///< its part that is not the result
+  std::set<std::string> noted_;  ///< notes of all stages
+  bool is_running_ = false;      ///< not a preview
+  bool ended_ = false;           ///< the end was shown, and only the tunnel remains
 };
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace commands {
 namespace {
 
 constexpr std::size_t largest_file = 1U << 16, widest_name = 8;
-constexpr double longest = 86400;
+constexpr double longest = 86400, between_lines = 60;  // seconds
 
 /// The beginning of a line of at most `width` characters; 0: all of it.
 std::string fitted_line(std::string text, std::size_t width) {
@@ -70,16 +70,20 @@ std::string StageLines::time(double now) const {
 void StageLines::begin(const std::string& stage, std::optional<double> expected, double now) {
   stage_ = stage;
   expected_ = expected;
-  began_ = now;
+  began_ = written_ = now;
   ++number_;
   progress("", now);
 }
 
 void StageLines::progress(const std::string& what, double now) {
-  if (style_.view != report::View::live || style_.verbosity == report::Verbosity::quiet) return;
+  if (style_.verbosity == report::Verbosity::quiet) return;
+  const bool live = style_.view == report::View::live;
+  if (!live && (number_ == 0 || now - written_ < between_lines)) return;
+  written_ = now;
   const std::string shown = base::printable(what.substr(0, what.find('\n')), 200);
-  write_("\r\033[K" + fitted_line(head() + time(now) + (number_ == 0 ? "" : " ") + shown, style_.width));
-  drawn_ = true;
+  const std::string line = head() + time(now) + (number_ == 0 ? "" : " ") + shown;
+  write_(live ? "\r\033[K" + fitted_line(line, style_.width) : line + "\n");
+  drawn_ = live;
 }
 
 void StageLines::end(const std::string& detail, double now) {

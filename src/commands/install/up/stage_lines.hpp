@@ -45,7 +45,7 @@ class StageLines {
   std::size_t stages_, number_ = 0;
   std::string stage_;
   std::optional<double> expected_;
-  double began_ = 0;
+  double began_ = 0, written_ = 0;
   bool drawn_ = false;
 };
 

@@ -76,7 +76,8 @@ Result<StageResult> verify_stage(UpRun& run, Io& io) {
   const Verified verified = TRY(verify_cluster(options, io));
   run.computed = computed_in(verified.findings, verified.gpu_nodes);
   if (run.notebook.gpus.empty()) run.notebook.gpus = verified.gpu_nodes.empty() ? "0" : "1";
-  if (verified.outcome != Outcome::done) return StageResult{verified.outcome, "a link is broken"};
+  if (verified.outcome != Outcome::done)
+    return StageResult{.outcome = verified.outcome, .detail = {}, .why = "a link is broken"};
   const std::string network = "pod network and DNS pass";
   if (!run.computed) return StageResult{Outcome::done, network + "; there is no GPU to test", true};
   return StageResult{Outcome::done,

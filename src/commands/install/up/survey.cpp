@@ -82,12 +82,10 @@ Result<std::string> up_closing(const UpRun& run, Io& io) {
   const spec::Cluster cluster = TRY(session::read_cluster(options.hosts, options.common.connection));
   const session::RunContext session =
       TRY(session::RunContext::open(cluster, options.common.connection, Consent::preview, io));
-  const std::filesystem::path own = base::state_directory() / cluster.name / "kubeconfig";
-  std::error_code none;
   return closing_text({.cluster = cluster,
                        .session = session,
                        .assets = assets,
-                       .kubeconfig = std::filesystem::exists(own, none) ? std::optional(own) : std::nullopt,
+                       .kubeconfig = own_kubeconfig(cluster.name),
                        .kubernetes = {},
                        .computed = run.computed,
                        .notebook = options.notebook.name},

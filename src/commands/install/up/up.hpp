@@ -31,8 +31,9 @@ struct UpOptions {
 /// A stage that has ended.
 struct StageResult {
   Outcome outcome = Outcome::done;
-  std::string detail;
-  bool worked = false;  ///< whether it had something to do: its time is that of the next run
+  std::string detail;    ///< of a stage that is done
+  bool worked = false;   ///< whether it had something to do: its time is that of the next run
+  std::string why = {};  ///< a stage that is not done; empty: its outcome says it
 };
 
 /// What the stages pass on.
@@ -43,7 +44,7 @@ struct UpRun {
   std::optional<Computed> computed;      ///< by the stage verify
   int changed = 0, needed = 0;           ///< steps of the stage that runs now
   std::vector<std::string> titles = {};  ///< of its needed steps
-  std::string summary = {};              ///< of its preview: "31 steps are needed on gpu1"
+  std::vector<std::string> notes = {};   ///< of its run: "31 steps are needed on gpu1"
   std::function<void(const std::string& url)> on_url = {};
 };
 
