@@ -1,3 +1,4 @@
+#include "gpuadm/base/files.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/kube/last_error.hpp"
 
@@ -6,6 +7,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <string>
@@ -47,7 +49,10 @@ TEST_CASE("last error: every case quotes the error that ended the program") {
     std::string fields;
     for (const auto& [name, value] : fields_of(kube::last_error(log), log))
       fields += fmt::format("{}: {}\n", name, value);
-    CHECK(fields == text.substr(0, middle));
+    if (std::getenv("GPUADM_REWRITE_CASES"))
+      REQUIRE(base::write_file(entry.path(), fields + text.substr(middle), 0644));
+    else
+      CHECK(fields == text.substr(0, middle));
     ++count;
   }
   CHECK(count >= 20);

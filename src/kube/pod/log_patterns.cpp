@@ -27,7 +27,7 @@ constexpr std::array<Pattern, 4> lost_gpu_patterns = {
       "container {container} sees no GPU, although it requests one",
       "set runtimeClassName: nvidia if the node has one; gpuadm doctor {node} --only gpu,nct"}}};
 
-constexpr std::array<Pattern, 34> log_patterns = {
+constexpr std::array<Pattern, 36> log_patterns = {
     {{{"GPU is lost", "GPU has fallen off the bus", "Unable to determine the device handle"},
       "gpu-failed",
       "a GPU of node {node} no longer answers",
@@ -73,11 +73,22 @@ constexpr std::array<Pattern, 34> log_patterns = {
       "certificate-not-trusted",
       "container {container} does not trust the certificate of a server",
       "add the CA certificate to the image: SSL_CERT_FILE, REQUESTS_CA_BUNDLE"},
-     {{"name resolution", "Name or service not known", "Could not resolve host", "NameResolutionError",
-       "getaddrinfo", "no such host"},
+     {{"name resolution", "Name or service not known", "Could not resolve host", "dial tcp: lookup",
+       "getaddrinfo", "NameResolutionError"},
       "name-not-resolved",
       "container {container} cannot resolve the name of a host: {line}",
       "gpuadm verify --until dns; without internet access, read the files from a volume"},
+     {{"Network is unreachable", "No route to host", "Connection timed out", "ConnectTimeout",
+       "couldn't connect to 'https://", "Max retries exceeded"},
+      "server-unreachable",
+      "container {container} cannot reach a server: {line}",
+      "gpuadm verify --until network; behind a proxy set HTTPS_PROXY; without internet access, read the "
+      "files "
+      "from a volume"},
+     {{"is killed by signal: Killed"},
+      "killed",
+      "a worker process of container {container} was killed, often because memory ran out",
+      "increase the memory limit, or use fewer workers of data loaders"},
      {{"PermissionError", "Permission denied: '", "EACCES", "cannot create directory"},
       "folder-not-writable",
       "container {container} has no permission for a file or folder: {line}",

@@ -92,7 +92,11 @@ void add_message(std::span<const std::string> log, std::string_view prefix, Exce
 /// The traceback that begins in line `first`, at `column`; nothing: the log ends before its exception.
 std::optional<Exception> read_traceback(std::span<const std::string> log, std::size_t first,
                                         std::size_t column) {
-  const std::string_view prefix = std::string_view(log[first]).substr(0, column);
+  std::string_view prefix = std::string_view(log[first]).substr(0, column);
+  // A logger that puts its prefix before the first line of a message only.
+  if (first + 1 < log.size() && !frame_in(log[first + 1]).file.empty() &&
+      log[first + 1].starts_with("  File"))
+    prefix = {};
   Exception one{.process = std::string(process_of(prefix)), .first = first};
   std::size_t foreign = 0;
   for (std::size_t i = first + 1; i < log.size() && foreign < most_foreign; ++i) {
@@ -119,9 +123,13 @@ std::optional<Exception> read_traceback(std::span<const std::string> log, std::s
     one.name = std::string(dot == std::string_view::npos ? name : name.substr(dot + 1));
     one.text = one.name + std::string(rest->substr(name.size()).substr(0, longest));
     one.last = i;
+    // "RayTaskError(ValueError): ..." is followed by the frames and the exception of the other process.
+    if (i + 1 < log.size())
+      if (const auto next = without(log[i + 1], prefix); next && !frame_in(*next).file.empty()) continue;
     add_message(log, prefix, one);
     return one;
   }
+  if (!one.text.empty()) return one;
   return std::nullopt;
 }
 
