@@ -17,12 +17,16 @@ struct EngineMemory {
   std::string_view name;  ///< "vllm"
   /// The part of a GPU's memory that the engine uses by default, cache included.
   double usable = 1;
-  std::uint64_t fixed = 0;           ///< bytes for each GPU: CUDA context, graphs, communication
-  std::uint64_t batch = 0;           ///< tokens that one step computes at most
-  std::uint64_t rows_of_logits = 0;  ///< sequences that one step computes logits for at most
-  bool by_heads = true;              ///< divides heads among GPUs; false: divides layers
-  std::uint64_t shm = 0;             ///< bytes in /dev/shm with several GPUs
-  std::string_view source;           ///< of these figures
+  std::uint64_t fixed = 0;    ///< bytes for each GPU: CUDA context, graphs, workspaces
+  std::uint64_t several = 0;  ///< bytes for each of several GPUs: buffers of their communication
+  std::uint64_t batch = 0;    ///< tokens that one step computes at most
+  std::uint64_t logits = 0;   ///< tokens that one step computes the whole vocabulary for at most
+  double activation = 0;      ///< bytes of one number of an activation
+  double logit = 0;           ///< bytes of one number of the logits, all copies
+  bool by_heads = true;       ///< divides heads among GPUs; false: divides layers
+  std::uint64_t shm = 0;      ///< bytes in /dev/shm with several GPUs
+  std::string_view reduce;    ///< the option that makes it use less memory
+  std::string_view limit;     ///< the option for the context
 };
 
 /// The row of an engine: "vllm", "sglang", "llama.cpp", "ollama". nullptr: its use of memory is unknown.
@@ -56,11 +60,6 @@ struct Remark {
   std::string fix;   ///< "--dtype half"; may be empty
 };
 
-/// An alternative that fits.
-struct Alternative {
-  std::string what;  ///< "fp8 weights: 7.5 GiB", "2 GPUs", "context 16,384"
-};
-
 enum class Verdict { fits, does_not_fit, unknown };
 
 /// Whether a model fits, with every figure that the answer is made of. Bytes are those of each GPU.
@@ -74,15 +73,17 @@ struct Fit {
   std::optional<double> bytes_per_token;  ///< of the cache, while no layer has reached its window
   std::optional<std::uint64_t> cache;     ///< for `concurrency` sequences of `context` tokens
   std::optional<std::uint64_t> overhead;
-  std::uint64_t available = 0;  ///< what the engine may use
+  std::uint64_t free = 0;       ///< memory of a GPU that nothing else uses
+  std::uint64_t available = 0;  ///< the part of it that the engine uses
   /// The most that fits: the context of the training if one sequence of it fits, otherwise the largest one.
   std::uint64_t most_context = 0;
   std::uint64_t most_concurrency = 0;
   std::vector<Remark> remarks;
-  std::vector<Alternative> alternatives;  ///< if it does not fit
-  std::uint64_t disk = 0;                 ///< bytes of all weights
-  std::uint64_t host_memory = 0;          ///< bytes for loading
-  std::uint64_t shm = 0;                  ///< bytes of /dev/shm
+  /// What would fit, if it does not: "a context of 16,384 tokens (--context 16384)", "2 GPUs (--gpus 2)".
+  std::vector<std::string> alternatives;
+  std::uint64_t disk = 0;         ///< bytes of all weights
+  std::uint64_t host_memory = 0;  ///< bytes for loading
+  std::uint64_t shm = 0;          ///< bytes of /dev/shm
 };
 
 /// Compares a model with a demand. Never "fits" if a figure is unknown.

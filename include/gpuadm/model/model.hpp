@@ -31,10 +31,11 @@ struct Model {
   std::string unknown;
 
   std::optional<std::uint64_t> parameters;
-  std::uint64_t bytes = 0;         ///< of all weights
+  std::uint64_t bytes = 0;         ///< of the weights in GPU memory: numbers of 32 bits are loaded as 16 bits
+  std::uint64_t stored = 0;        ///< of the weights in files
   std::uint64_t largest_file = 0;  ///< bytes
   int files = 0;
-  std::string type;          ///< of most weights, a name of types.hpp: "bf16", "fp8", "mxfp4", "Q4_K"
+  std::string type;  ///< of most weights: a name of types.hpp, "bf16", "fp8", "mxfp4", or of GGUF, "Q4_K"
   std::string quantization;  ///< "awq", "fp8", "mxfp4"; for GGUF the type of most weights; empty: none
   std::string compute;       ///< the type that the engine computes in: "bf16", "f16", "f32"; empty: not said
 
