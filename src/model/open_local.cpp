@@ -82,19 +82,6 @@ bool is_of_a_model(const std::string& name) {
          name.ends_with(".gguf");
 }
 
-/// "stem-00001-of-00003.gguf": the names of all parts.
-std::vector<std::string> all_parts(const std::string& name) {
-  constexpr std::size_t tail = std::string_view("00001-of-00003.gguf").size();
-  if (name.size() <= tail || name.substr(name.size() - tail + 5, 4) != "-of-") return {name};
-  const std::string count = name.substr(name.size() - tail + 9, 5);
-  const auto number = base::to_int(count);
-  if (!number || *number < 1 || *number > static_cast<int>(most_files)) return {name};
-  std::vector<std::string> parts;
-  for (int i = 1; i <= *number; ++i)
-    parts.push_back(fmt::format("{}{:05}-of-{}.gguf", name.substr(0, name.size() - tail), i, count));
-  return parts;
-}
-
 }  // namespace
 
 Result<Files> open_local(const fs::path& path) {
@@ -103,7 +90,7 @@ Result<Files> open_local(const fs::path& path) {
   if (!fs::is_directory(path, error)) {
     if (const std::string why = base::why_no_file(path); !why.empty()) return cannot(path, why);
     if (!path.string().ends_with(".gguf")) return cannot(path, "is neither a folder nor a .gguf file");
-    for (const std::string& name : all_parts(path.filename().string()))
+    for (const std::string& name : parts_of(path.filename().string()))
       files.files.push_back(TRY(open_file(path.parent_path() / name)));
     return files;
   }

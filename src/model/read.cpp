@@ -126,7 +126,7 @@ Result<Model> read_folder(const Files& files, const File& config_file) {
 }
 
 /// "llama-00001-of-00003.gguf": what precedes the number, and the number of parts; 0: one file.
-std::pair<std::string, int> parts_of(const std::string& name) {
+std::pair<std::string, int> part_in(const std::string& name) {
   constexpr std::size_t tail = std::string_view("-00001-of-00003.gguf").size();
   if (name.size() <= tail || name.substr(name.size() - tail + 6, 4) != "-of-") return {name, 0};
   const auto count = base::to_int(std::string_view(name).substr(name.size() - tail + 10, 5));
@@ -135,10 +135,10 @@ std::pair<std::string, int> parts_of(const std::string& name) {
 }
 
 Result<Model> read_parts(const std::vector<const File*>& all) {
-  const auto [stem, count] = parts_of(all.front()->name);
+  const auto [stem, count] = part_in(all.front()->name);
   std::vector<std::string> others;
   for (const File* file : all)
-    if (parts_of(file->name) != std::pair{stem, count} || (count == 0 && file != all.front()))
+    if (part_in(file->name) != std::pair{stem, count} || (count == 0 && file != all.front()))
       others.push_back(base::printable(file->name, 100));
   if (!others.empty())
     return base::fail(base::Fault::usage,
@@ -152,12 +152,14 @@ Result<Model> read_parts(const std::vector<const File*>& all) {
   const Gguf first = TRY(read_gguf(*all.front()));
   Model model = model_of(first);
   Weights weights = first.weights;
+  bool is_summed = first.unknown_type.empty();
   std::uint64_t size = all.front()->size;
   model.largest_file = size;
   for (std::size_t i = 1; i < all.size(); ++i) {
     const Gguf part = TRY(read_gguf(*all[i]));
     weights.add(part.weights);
     if (model.unknown.empty()) model.unknown = part.unknown_type;
+    is_summed = is_summed && part.unknown_type.empty();
     size += all[i]->size;
     model.largest_file = std::max(model.largest_file, all[i]->size);
   }
@@ -166,11 +168,11 @@ Result<Model> read_parts(const std::vector<const File*>& all) {
     return bad_file(all.front()->name,
                     fmt::format("it has {} parts, and {} of them are there", due->second, all.size()),
                     "copy the whole model");
-  if (weights.stored == 0 && model.unknown.empty()) return bad_file(all.front()->name, "it has no tensors");
+  if (weights.stored == 0 && is_summed) return bad_file(all.front()->name, "it has no tensors");
   model.files = static_cast<int>(all.size());
   model.type = model.quantization = weights.most_used();
   weights = without_extra_layers(std::move(weights), model);
-  model.bytes = model.unknown.empty() ? weights.stored : std::max(weights.stored, size);
+  model.bytes = is_summed ? weights.stored : size;
   model.stored = size;
   if (weights.elements > 0) model.parameters = weights.elements;
   model.compute = "f16";

@@ -50,6 +50,13 @@ struct Files {
 /// Whether a GGUF header did not end within `head`, so that more of the file is needed.
 [[nodiscard]] bool needs_more(const File& file);
 
+/// What playbooks/read/model.sh prints: for each file a line "file SIZE LENGTH NAME" and its first bytes,
+/// then a line "end". Fault::parse if it is anything else.
+[[nodiscard]] Result<Files> parse_listing(std::string_view text, std::string place);
+
+/// The names of all parts of a GGUF file: of "x-00001-of-00002.gguf" two, of any other name itself.
+[[nodiscard]] std::vector<std::string> parts_of(const std::string& name);
+
 /// The files of a model on this machine: a folder, or a GGUF file with its other parts. Reads headers only.
 /// Follows links, since the cache of a hub consists of them, and opens regular files only. Fault::usage if
 /// there is no such model.
