@@ -21,12 +21,12 @@ bool any(const Fit& fit, Remark::Weight weight) {
 }
 
 Verdict verdict_of(const Fit& fit, const Demand& demand) {
-  // Whatever the rest needs, this is too much already.
-  if (demand.memory_total > 0 && fit.weights + fit.overhead.value_or(0) > fit.available)
-    return Verdict::does_not_fit;
+  // Whatever is unknown, this is too much already.
+  const std::uint64_t known = fit.weights + fit.cache.value_or(0) + fit.overhead.value_or(0);
+  if (demand.memory_total > 0 && known > fit.available) return Verdict::does_not_fit;
   if (any(fit, Remark::Weight::blocks)) return Verdict::does_not_fit;
   if (any(fit, Remark::Weight::unknown) || !fit.cache || !fit.overhead) return Verdict::unknown;
-  return fit.weights + *fit.cache + *fit.overhead <= fit.available ? Verdict::fits : Verdict::does_not_fit;
+  return Verdict::fits;
 }
 
 void enter_most(Fit& fit, const Model& model, const Memory& memory) {

@@ -75,11 +75,21 @@ std::uint64_t loaded(std::uint64_t stored, std::uint64_t as_f32) {
   return stored - std::min(as_f32, stored) / 2;
 }
 
+/// What experts in mxfp4 take in addition: vLLM pads a token's vector to a multiple of 256
+/// (vllm/model_executor/layers/quantization/mxfp4.py), 2,880 to 3,072 of gpt-oss.
+std::uint64_t padding(const Model& model, std::uint64_t experts) {
+  if (model.quantization != "mxfp4" || model.hidden == 0) return 0;
+  const std::uint64_t padded = (model.hidden + 255) / 256 * 256;
+  return static_cast<std::uint64_t>(static_cast<double>(experts) / static_cast<double>(model.hidden) *
+                                    static_cast<double>(padded - model.hidden));
+}
+
 void enter_index(Model& model, const Index& index, const Quantization& quantization) {
   model.files = static_cast<int>(index.files.size());
   model.stored = index.total;
   const bool is_f32 = model.compute == "f32" && quantization.method.empty();
   model.bytes = loaded(index.total, is_f32 ? index.total : 0);
+  model.bytes += padding(model, index.total - std::min(index.total, 4 * model.vocabulary * model.hidden));
   model.type = !quantization.type.empty() ? quantization.type : model.compute;
   if (index.parameters > 0)
     model.parameters = index.parameters;
@@ -116,7 +126,7 @@ Result<Model> read_folder(const Files& files, const File& config_file) {
   const std::string most_used = weights.most_used();
   const std::uint64_t as_f32 = model.quantization.empty() ? weights.by_type["F32"] : 0;
   weights = without_extra_layers(std::move(weights), model);
-  model.bytes = loaded(weights.stored, as_f32);
+  model.bytes = loaded(weights.stored, as_f32) + padding(model, weights.by_type["U8"]);
   model.parameters = weights.elements;
   const bool packed = most_used == "U8" || most_used == "I32";
   model.type = packed && config.quantization.type.empty() ? "" : config.quantization.type;
