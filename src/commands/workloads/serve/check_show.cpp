@@ -95,7 +95,8 @@ std::string text_of_check(const model::Model& model, const std::vector<CheckedGp
   text += report::columns(std::move(lines), style.width, {1, 0}) + "\n";
   text += report::wrapped(base::printable(model::sentence_of(best.fit), 2000), 0, style.width) + "\n";
   for (const CheckedGpus& one : checked)
-    if (!one.gpus.problem.empty()) text += labelled(one.gpus.host, one.gpus.problem, style);
+    if (!one.gpus.problem.empty())
+      text += labelled("problem", one.gpus.host + ": " + one.gpus.problem, style);
   for (const model::Remark& remark : best.fit.remarks) {
     const char* label = remark.weight == model::Remark::Weight::blocks    ? "problem"
                         : remark.weight == model::Remark::Weight::unknown ? "unknown"
