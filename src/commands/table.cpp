@@ -15,14 +15,15 @@ RowOf doctor_command, facts_command, status_command, dashboard_command, verify_c
     certs_rotate_encryption_key_command, etcd_snapshot_command, etcd_restore_command, etcd_defrag_command,
     repair_address_command, kubeconfig_command, exec_command, logs_command, copy_command,
     notebook_create_command, notebook_list_command, notebook_url_command, notebook_stop_command,
-    notebook_start_command, notebook_delete_command, train_run_command, train_check_command,
-    train_status_command, train_logs_command, train_stop_command, train_resume_command, train_list_command,
-    storage_add_command, storage_list_command, storage_remove_command, storage_claim_command,
-    workload_list_command, undo_command, remove_command, reset_command, bundle_create_command,
-    bundle_inspect_command, bundle_verify_command, bundle_diff_command, bundle_extend_command,
-    config_explain_command, config_lint_command, config_schema_command, config_init_command,
-    config_migrate_command, config_show_command, assets_list_command, assets_diff_command,
-    assets_show_command, assets_export_command, version_command, completion_command, manual_command;
+    notebook_start_command, notebook_delete_command, serve_check_command, train_run_command,
+    train_check_command, train_status_command, train_logs_command, train_stop_command, train_resume_command,
+    train_list_command, storage_add_command, storage_list_command, storage_remove_command,
+    storage_claim_command, workload_list_command, undo_command, remove_command, reset_command,
+    bundle_create_command, bundle_inspect_command, bundle_verify_command, bundle_diff_command,
+    bundle_extend_command, config_explain_command, config_lint_command, config_schema_command,
+    config_init_command, config_migrate_command, config_show_command, assets_list_command,
+    assets_diff_command, assets_show_command, assets_export_command, version_command, completion_command,
+    manual_command;
 
 namespace {
 
@@ -97,6 +98,8 @@ const std::vector<Command>& all_commands() {
       notebook_stop_command(),
       notebook_start_command(),
       notebook_delete_command(),
+      group("serve", Group::workloads, "Serve models on GPUs of a cluster, each proven by a completion"),
+      serve_check_command(),
       group("train", Group::workloads, "Run training jobs of several ranks, and show, stop and resume them"),
       train_run_command(),
       train_check_command(),
