@@ -71,9 +71,11 @@ Fit fit(const Model& model, const Demand& demand) {
   if (model.hidden > 0) fit.overhead = memory.overhead();
   if (model.is_known() && !model.cache.empty()) {
     fit.bytes_per_token = memory.bytes_per_token();
+    // More than any memory; a larger number would not fit into 64 bits.
+    constexpr double most_bytes = 9e18;
     if (fit.context > 0)
-      fit.cache = static_cast<std::uint64_t>(
-          std::ceil(memory.cache(fit.context, static_cast<std::uint64_t>(fit.concurrency))));
+      fit.cache = static_cast<std::uint64_t>(std::min(
+          std::ceil(memory.cache(fit.context, static_cast<std::uint64_t>(fit.concurrency))), most_bytes));
   }
   fit.remarks = remarks_on(model, demand, *engine, fit);
   fit.verdict = verdict_of(fit, demand);

@@ -186,3 +186,11 @@ TEST_CASE("fit: layers with a window store the window and one batch") {
   CHECK(model::fit(model, demand).cache ==
         static_cast<std::uint64_t>(16.0 * 2048 * (131072 + 1024 + 512) * 34 / 32));
 }
+
+TEST_CASE("fit: sizes that cannot be are too large, and do not overflow") {
+  model::Model model = llama();
+  model.cache = {{10'000, 200'000'000'000, 0, true}};
+  const auto fit = model::fit(model, h100(1'000'000, 1'000'000));
+  CHECK(fit.verdict == model::Verdict::does_not_fit);
+  CHECK(fit.cache == 9'000'000'000'000'000'000ull);
+}
