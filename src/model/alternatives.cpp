@@ -37,19 +37,20 @@ std::vector<std::string> alternatives_to(const Model& model, const Demand& deman
   if (!cache || !model.is_known() || fit.context == 0) return {};
   std::vector<std::string> found;
   const auto sequences = static_cast<std::uint64_t>(fit.concurrency);
-  const auto room_of = [&](const Memory& memory) {
+  const auto remaining_of = [&](const Memory& memory) {
     return static_cast<double>(fit.available) - static_cast<double>(memory.weights() + memory.overhead());
   };
   const auto fits = [&](const Memory& memory) {
-    return room_of(memory) > 0 && memory.cache(fit.context, sequences) <= room_of(memory);
+    return remaining_of(memory) > 0 && memory.cache(fit.context, sequences) <= remaining_of(memory);
   };
   const bool divides = why_not_divided(model, engine, fit.gpus).empty();
   const Memory now(model, engine, fit.gpus, *cache);
-  if (const double room = room_of(now); divides && room > 0) {
-    if (const std::uint64_t shorter = now.longest(room, fit.context - 1, sequences); shorter >= least_context)
+  if (const double remaining = remaining_of(now); divides && remaining > 0) {
+    if (const std::uint64_t shorter = now.longest(remaining, fit.context - 1, sequences);
+        shorter >= least_context)
       found.push_back(fmt::format("a context of {} tokens (--context {})", grouped(shorter), shorter));
     const double one = now.cache(fit.context, 1);
-    if (const auto fewer = one > 0 ? static_cast<std::uint64_t>(room / one) : 0;
+    if (const auto fewer = one > 0 ? static_cast<std::uint64_t>(remaining / one) : 0;
         fewer >= 1 && fewer < sequences)
       found.push_back(fmt::format("{} at once (--concurrency {})", grouped(fewer), fewer));
     const char* half = engine.by_heads ? "fp8" : "q8_0";

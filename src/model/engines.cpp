@@ -13,7 +13,7 @@ constexpr std::uint64_t mib = 1u << 20, gib = 1u << 30;
 /// arguments). One step computes up to 8,192 tokens on GPUs with 70 GiB and more (--max-num-batched-tokens,
 /// default of the API server, vllm/engine/arg_utils.py), and logits of 256 sequences at the first profile
 /// (--max-num-seqs; 1,024 on large GPUs): in 16 bits, in 32 bits, and a copy of the sampler. `fixed` is
-/// what vLLM measured beside weights and activations with Llama 3 8B, 1.79 GiB with the CUDA context
+/// what vLLM measured in addition to weights and activations with Llama 3 8B, 1.79 GiB with the CUDA context
 /// (https://github.com/vllm-project/vllm/pull/10511); graphs are 0.1 to 0.6 GiB, and count since v0.21.0.
 /// With several GPUs NCCL and the custom all-reduce take another 0.5 GiB each. /dev/shm: the 2Gi of
 /// https://docs.vllm.ai/en/stable/deployment/k8s/.

@@ -30,14 +30,14 @@ Verdict verdict_of(const Fit& fit, const Demand& demand) {
 }
 
 void enter_most(Fit& fit, const Model& model, const Memory& memory) {
-  const double room =
+  const double remaining =
       static_cast<double>(fit.available) - static_cast<double>(fit.weights + fit.overhead.value_or(0));
   const std::uint64_t most = model.context > 0 ? model.context : fit.context;
-  if (room <= 0 || most == 0) return;
-  fit.most_context = memory.longest(room, most, 1);
+  if (remaining <= 0 || most == 0) return;
+  fit.most_context = memory.longest(remaining, most, 1);
   if (fit.most_context == 0) return;
   const double one = memory.cache(fit.most_context, 1);
-  fit.most_concurrency = one > 0 ? static_cast<std::uint64_t>(room / one) : 0;
+  fit.most_concurrency = one > 0 ? static_cast<std::uint64_t>(remaining / one) : 0;
 }
 
 }  // namespace
@@ -71,9 +71,11 @@ Fit fit(const Model& model, const Demand& demand) {
   if (model.hidden > 0) fit.overhead = memory.overhead();
   if (model.is_known() && !model.cache.empty()) {
     fit.bytes_per_token = memory.bytes_per_token();
+    // More than any memory; a larger number would not fit into 64 bits.
+    constexpr double most_bytes = 9e18;
     if (fit.context > 0)
-      fit.cache = static_cast<std::uint64_t>(
-          std::ceil(memory.cache(fit.context, static_cast<std::uint64_t>(fit.concurrency))));
+      fit.cache = static_cast<std::uint64_t>(std::min(
+          std::ceil(memory.cache(fit.context, static_cast<std::uint64_t>(fit.concurrency))), most_bytes));
   }
   fit.remarks = remarks_on(model, demand, *engine, fit);
   fit.verdict = verdict_of(fit, demand);

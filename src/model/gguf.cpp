@@ -50,7 +50,7 @@ class Header {
     for (std::uint64_t i = 0; i < gguf_.tensors && good(); ++i) read_tensor();
     if (good()) check_end();
   }
-  /// The header goes on after the bytes that were read.
+  /// The header continues after the bytes that were read.
   [[nodiscard]] bool ended() const { return why_.empty() && cursor_.ended(); }
 
   Result<Gguf> result() {

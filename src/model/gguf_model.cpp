@@ -10,11 +10,10 @@ namespace model {
 
 namespace {
 
-constexpr std::int64_t longest_context = 1'000'000'000;
+constexpr std::int64_t largest_count = 1'000'000'000;
 
 std::uint64_t count_in(const Gguf& gguf, std::string_view key) {
-  return static_cast<std::uint64_t>(
-      std::clamp<std::int64_t>(gguf.number(key).value_or(0), 0, longest_context));
+  return static_cast<std::uint64_t>(std::clamp<std::int64_t>(gguf.number(key).value_or(0), 0, largest_count));
 }
 
 std::int64_t largest_in(const std::vector<std::int64_t>& list) {
@@ -61,11 +60,11 @@ Model model_of(const Gguf& gguf) {
   model.experts_used = small("expert_used_count");
   model.hidden = count_in(gguf, "embedding_length");
   const auto dense = static_cast<std::uint64_t>(
-      std::clamp<std::int64_t>(largest_in(gguf.list("feed_forward_length")), 0, longest_context));
+      std::clamp<std::int64_t>(largest_in(gguf.list("feed_forward_length")), 0, largest_count));
   const std::uint64_t experts =
       count_in(gguf, "expert_feed_forward_length") * static_cast<std::uint64_t>(model.experts_used);
   model.intermediate = std::max(dense, experts);
-  model.vocabulary = gguf.vocabulary > 0 ? std::min<std::uint64_t>(gguf.vocabulary, longest_context)
+  model.vocabulary = gguf.vocabulary > 0 ? std::min<std::uint64_t>(gguf.vocabulary, largest_count)
                                          : count_in(gguf, "vocab_size");
   model.context = count_in(gguf, "context_length");
   model.unknown = gguf.unknown_type;

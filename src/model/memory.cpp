@@ -56,12 +56,12 @@ std::uint64_t Memory::overhead() const {
   return static_cast<std::uint64_t>(bytes) + engine_.fixed + (gpus_ > 1 ? engine_.several : 0);
 }
 
-std::uint64_t Memory::longest(double room, std::uint64_t most, std::uint64_t sequences) const {
-  if (cache(most, sequences) <= room) return most;
+std::uint64_t Memory::longest(double remaining, std::uint64_t most, std::uint64_t sequences) const {
+  if (cache(most, sequences) <= remaining) return most;
   std::uint64_t fits = 0, too_long = most / step + 1;
   while (too_long - fits > 1) {
     const std::uint64_t middle = fits + (too_long - fits) / 2;
-    (cache(middle * step, sequences) <= room ? fits : too_long) = middle;
+    (cache(middle * step, sequences) <= remaining ? fits : too_long) = middle;
   }
   return fits * step;
 }

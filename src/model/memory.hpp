@@ -22,8 +22,8 @@ class Memory {
   /// Activations of one step, logits and what is fixed. The feed-forward part has two vectors of its size,
   /// and the product of them; attention and residuals four of a token's size.
   [[nodiscard]] std::uint64_t overhead() const;
-  /// The longest context, up to `most`, whose sequences fit into `room` bytes; 0: none.
-  [[nodiscard]] std::uint64_t longest(double room, std::uint64_t most, std::uint64_t sequences) const;
+  /// The longest context, up to `most`, whose sequences fit into `remaining` bytes; 0: none.
+  [[nodiscard]] std::uint64_t longest(double remaining, std::uint64_t most, std::uint64_t sequences) const;
 
  private:
   const Model& model_;

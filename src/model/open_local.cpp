@@ -38,7 +38,7 @@ std::unexpected<base::Error> cannot(const fs::path& path, std::string_view why) 
                     "name a folder with config.json and .safetensors files, or a .gguf file");
 }
 
-/// Reads up to `size` bytes from the beginning. A short file is no error.
+/// Reads up to `size` bytes from the beginning. A short file is not an error.
 Result<std::string> head_of(int descriptor, std::uint64_t size, const fs::path& path) {
   std::string head(size, '\0');
   std::size_t got = 0;

@@ -59,7 +59,7 @@ std::string type_of(std::string_view written) {
 }
 
 /// Layers behind the last one are for speculative decoding (DeepSeek's multi-token prediction), which an
-/// engine loads only if it is told to.
+/// engine loads only on request.
 Weights without_extra_layers(Weights weights, const Model& model) {
   for (const auto& [layer, sum] : weights.by_layer)
     if (model.layers > 0 && layer >= model.layers) {

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Whether a model fits, from the headers of its files: a folder, a GGUF file and a hub. What is no model is named with place and reason.
+# Whether a model fits, from the headers of its files: a folder, a GGUF file and a hub. An invalid model is named with place and reason.
 . "$(dirname "$0")/common"
 needs python3
 
@@ -87,7 +87,7 @@ except OSError: pass
 sys.exit(max(len(line) for line in text.decode().splitlines()) > 80)
 END
 
-# --- What is no model ---------------------------------------------------------------------------------------
+# --- Invalid models ---------------------------------------------------------------------------------------
 exits 1 gpuadm serve check cut --gpu-memory 80GiB
 complains 'cut: model.safetensors: truncated: it has'
 exits 1 gpuadm serve check page --gpu-memory 80GiB

@@ -12,7 +12,8 @@
 
 namespace model {
 
-/// How an engine uses GPU memory, beside weights and cache. Rows are in src/model/engines.cpp, with sources.
+/// How an engine uses GPU memory, in addition to weights and cache. Rows are in src/model/engines.cpp, with
+/// sources.
 struct EngineMemory {
   std::string_view name;  ///< "vllm"
   /// The part of a GPU's memory that the engine uses by default, cache included.

@@ -40,11 +40,11 @@ struct Files {
 
 /// The model in these files. Fault::parse names file and reason: an HTML page, a git-lfs pointer, a file that
 /// ends before its tensors do, the wrong magic, a count or a size that cannot be. An architecture that is not
-/// in architectures.hpp is no error: Model::unknown.
+/// in architectures.hpp is not an error: Model::unknown.
 [[nodiscard]] Result<Model> read(const Files& files);
 
-/// The bytes of the head of a safetensors file, length included. Fault::parse if it is none, or if the header
-/// is larger than `largest_header`.
+/// The bytes of the head of a safetensors file, length included. Fault::parse if it is invalid, or if the
+/// header is larger than `largest_header`.
 [[nodiscard]] Result<std::uint64_t> header_size(std::string_view head, std::string_view name);
 
 /// Whether a GGUF header did not end within `head`, so that more of the file is needed.
