@@ -28,8 +28,8 @@ Result<std::filesystem::path> fetch_kubeconfig(const spec::Cluster& cluster, con
 
 }  // namespace
 
-Result<> conclude(const BringUpRun& run, const session::PlaybookRun& executed,
-                  const std::set<std::string>& changed, Io& io) {
+Result<> conclude(const BringUpRun& run, const session::PlaybookRun& executed, const CountedRun& ran,
+                  Io& io) {
   const InitOptions& options = run.options;
   const spec::Cluster& cluster = executed.cluster;
   const std::filesystem::path kubeconfig =
@@ -46,7 +46,8 @@ Result<> conclude(const BringUpRun& run, const session::PlaybookRun& executed,
                        .kubeconfig = kubeconfig.empty() ? std::nullopt : std::optional(kubeconfig),
                        .waiting = options.waiting,
                        .kubernetes = spec::kubernetes_of(cluster, executed.decisions),
-                       .compute_on = changed},
+                       .compute_on = ran.changed,
+                       .known = ran.needed ? nullptr : &run.survey.census},
                       io));
   return {};
 }
