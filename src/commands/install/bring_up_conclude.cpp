@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace commands {
 
 namespace {
@@ -34,7 +36,11 @@ Result<> conclude(const BringUpRun& run, const session::PlaybookRun& executed, c
   const spec::Cluster& cluster = executed.cluster;
   const std::filesystem::path kubeconfig =
       TRY(fetch_kubeconfig(cluster, run.survey.census, *run.session.fleet, run.assets));
-  const bool whole = options.phases.empty() && options.skip_phases.empty();
+  // Without the phases of GPUs, the cluster is complete.
+  const bool whole =
+      options.phases.empty() && std::ranges::all_of(options.skip_phases, [](const std::string& phase) {
+        return phase == "gpu" || phase.starts_with("gpu/");
+      });
   if (options.format != Format::text || io.out_style.verbosity == report::Verbosity::quiet || !whole ||
       options.ending == Ending::report) {
     if (!kubeconfig.empty()) io.err(fmt::format("kubeconfig: {}\n", kubeconfig.string()));
