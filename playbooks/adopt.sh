@@ -27,5 +27,5 @@ everything() {
   echo '=== end'
 }
 
-answer=$(everything </dev/null)
+answer=$(sections everything </dev/null)
 printf '%s\n' "$answer"

@@ -16,8 +16,7 @@ MOST=2097152
 LONGEST=32000
 
 # The separator before every column. It is random for each run, so that no message or annotation can contain it.
-separator=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
-[ ${#separator} = 32 ] || { echo "cannot read /dev/urandom" >&2 && exit 1; }
+{ IFS= read -r separator </proc/sys/kernel/random/uuid && [ ${#separator} = 36 ]; } || { echo "cannot read /proc/sys/kernel/random/uuid" >&2 && exit 1; }
 
 # One line per item, columns separated by tabs: newlines and tabs within a column become blanks. The last line is the status.
 # shellcheck disable=SC2016
@@ -53,6 +52,9 @@ nodes() {
     '{.status.conditions[?(@.type=="Ready")].message}' \
     '{.metadata.annotations.gpuadm\.io/upgrade}' '{.metadata.annotations.gpuadm\.io/gpu-reset}'
 }
+
+readyz() { quiet readyz 15 kubectl --kubeconfig "$config" --request-timeout=10s get --raw '/readyz?verbose'; }
+api_version() { quiet version 15 kubectl --kubeconfig "$config" --request-timeout=10s get --raw /version; }
 
 # pods WHERE: -A, or -n and a namespace.
 pods() {
@@ -121,7 +123,10 @@ etcd_members() {
 
 # Devices that are allocated by claims. Before v1 the attributes of a device are one level deeper.
 devices() {
-  run resource-api 15 kubectl --kubeconfig "$config" --request-timeout=10s get --raw /apis/resource.k8s.io
+  groups=$(limit 15 kubectl --kubeconfig "$config" --request-timeout=10s get --raw /apis/resource.k8s.io 2>&1)
+  frame resource-api "$groups" "$?"
+  # Without the group, kubectl would read all groups again for each table.
+  case $groups in *'(NotFound)'*) return ;; esac
   table deviceclasses deviceclasses.resource.k8s.io '{.metadata.name}' '{.spec.extendedResourceName}'
   table resourceslices resourceslices.resource.k8s.io '{.metadata.name}' '{.spec.driver}' '{.spec.nodeName}' \
     '{.spec.pool.name}' \
@@ -185,13 +190,15 @@ the_rest() {
   broken_pod_logs
 }
 
-# What is asked after the nodes.
-of_nodes() {
-  table leases '-n kube-node-lease leases' '{.metadata.name}' '{.spec.renewTime}'
-  [ "${purpose:-}" = pod ] || pods -A
+leases() { table leases '-n kube-node-lease leases' '{.metadata.name}' '{.spec.renewTime}'; }
+daemonsets() {
   table daemonsets '-A daemonsets' '{.metadata.namespace}' '{.metadata.name}' '{.status.desiredNumberScheduled}' \
     '{.status.numberReady}' '{.spec.template.spec.tolerations}'
-  devices
+}
+
+# What is asked after the nodes.
+of_nodes() {
+  if [ "${purpose:-}" = pod ]; then together devices daemonsets leases; else together devices daemonsets 'pods -A' leases; fi
   case ${purpose:-} in
     status | pod) ;;
     dashboard) runtime_classes ;;
@@ -221,12 +228,10 @@ everything() {
     return
   fi
   if [ -n "$config" ] && has kubectl; then
-    quiet readyz 15 kubectl --kubeconfig "$config" --request-timeout=10s get --raw '/readyz?verbose'
-    quiet version 15 kubectl --kubeconfig "$config" --request-timeout=10s get --raw /version
-    listed=$(nodes)
+    listed=$(together nodes api_version readyz)
     printf '%s\n' "$listed"
     # An API server that does not list nodes is not asked further: each question would take its whole time.
-    ! printf '%s\n' "$listed" | grep -qx '? 0' || of_nodes
+    ! succeeded "$listed" || of_nodes
     case ${purpose:-} in
       status | dashboard | upgrade) etcd_members ;;
       pod) the_pod ;;
@@ -239,5 +244,5 @@ everything() {
   echo '=== end'
 }
 
-answer=$(everything </dev/null)
+answer=$(sections everything </dev/null)
 printf '%s\n' "$answer"

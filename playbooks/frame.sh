@@ -1,4 +1,4 @@
-# shellcheck shell=sh disable=SC2034
+# shellcheck shell=sh disable=SC2030,SC2031,SC2034
 # Output functions of the scripts that only read hosts: playbooks/probe.sh, cluster.sh and support.sh. gpuadm sends this file and
 # one of them as one program, as it sends playbooks/prelude.sh before a step; a script that is run manually loads this file from its
 # own folder. The format is described in docs/reference/probe.md: "=== name" starts a section, "| " is a line of it, "? " ends it
@@ -9,26 +9,42 @@ frame_is_here=yes
 MOST=65536
 LONGEST=8000
 
-# Frames the output of a command. The last line of the input is the command's status.
+# Frames the outputs of programs, all of a script in one process. What belongs to which section is said by lines that begin with the first line of
+# the input, a random word that no output can contain. The last line of a section is the status of its program. Other lines stay as they are.
 # shellcheck disable=SC2016
 FRAME='
 function put(s) {
-  if (length(s) > long) s = substr(s, 1, long)
+  if (cut) return
+  if (length(s) > option["long"] + 0) s = substr(s, 1, option["long"])
   gsub(/:\/\/[^\/@ ]*@/, "://***@", s)
   used += length(s) + 3
-  if (used > max) { print "! cut"; cut = 1; exit }
+  if (used > option["max"] + 0) { print "! cut"; cut = 1; return }
   print "| " s
 }
-BEGIN { print "=== " name }
-keep != "" && $0 !~ keep && $0 !~ /^[0-9]+$/ { next }
-skip != "" && $0 ~ skip { skipping = 1 }
-skipping { if ($0 ~ until) skipping = 0; next }
-{ if (n > 1) put(held); held = last; last = $0; n++ }
-END {
-  if (cut) exit
-  if (n > 1 && held != "") put(held)
-  if (!cut) print "? " last
-}'
+function take(s) {
+  if (option["keep"] != "" && s !~ option["keep"] && s !~ /^[0-9]+$/) return
+  if (option["skip"] != "" && s ~ option["skip"]) skipping = 1
+  if (skipping) { if (s ~ option["until"]) skipping = 0; return }
+  if (n > 1) put(held)
+  held = last; last = s; n++
+}
+function obey(word, value) {
+  if (word == "open") {
+    print "=== " value
+    split("", option)
+    held = last = ""
+    n = used = cut = skipping = 0
+    is_open = 1
+  } else if (word == "close") {
+    if (n > 1 && held != "") put(held)
+    if (!cut) print "? " last
+    is_open = 0
+  } else option[word] = value
+}
+NR == 1 { mark = $0 " "; width = length(mark); next }
+substr($0, 1, width) == mark { obey($2, substr($0, width + length($2) + 2)); next }
+is_open { take($0); next }
+{ print }'
 
 if timeout -k 1 5 true 2>/dev/null; then
   limit() { timeout -k 5 "$@"; }
@@ -105,45 +121,76 @@ last_lines() {
     }'
 }
 
-# framed NAME OPTION…: a section with a program's output from stdin; the last line is its status. The options set FRAME's awk
-# variables: keep (a regex of the lines to keep), skip and until (the first and last line of a range to omit), max, long.
-framed() {
-  framed=$1
+# sections COMMAND…: frames all sections that a command prints with the functions below.
+sections() {
+  { IFS= read -r frame_word </proc/sys/kernel/random/uuid && [ ${#frame_word} = 36 ]; } || { echo "cannot read /proc/sys/kernel/random/uuid" >&2 && return 1; }
+  {
+    frame_mark=$frame_word
+    printf '%s\n' "$frame_mark"
+    "$@"
+  } | awk "$FRAME"
+}
+
+# open_section NAME OPTION…: what follows until close_section is framed. The options: keep=REGEX of the lines to keep, skip=REGEX and
+# until=REGEX of the first and last line of a range to omit, max=BYTES, long=BYTES.
+open_section() {
+  printf '%s\n' "$frame_mark open $1" "$frame_mark max $MOST" "$frame_mark long $LONGEST"
   shift
-  awk -v name="$framed" -v max="$MOST" -v long="$LONGEST" "$@" "$FRAME"
+  for option in "$@"; do printf '%s\n' "$frame_mark ${option%%=*} ${option#*=}"; done
+}
+
+# close_section STATUS
+close_section() { printf '\n%s\n%s close\n' "$1" "$frame_mark"; }
+
+# succeeded TEXT: whether the section that a text ends with has the status 0.
+succeeded() { case $1 in *"${newline}0$newline$frame_mark close") ;; *) return 1 ;; esac }
+
+# together COMMAND…: runs commands of a script, each one argument, in parallel. Their outputs are whole, in reverse order; the first one's is last.
+together() {
+  together_first=$1
+  shift
+  # shellcheck disable=SC2086 # a command with its arguments
+  if [ $# = 0 ]; then $together_first; else $together_first </dev/null | { together "$@" && cat; }; fi
+}
+
+# framed NAME OPTION…: a section with a program's output from stdin; the last line is its status.
+framed() {
+  [ -n "${frame_mark:-}" ] || { sections framed "$@" && return; }
+  open_section "$@"
+  cat
+  printf '%s close\n' "$frame_mark"
 }
 
 # run NAME SECONDS COMMAND…: a section with the command's stdout and stderr.
 run() {
-  name=$1
+  [ -n "${frame_mark:-}" ] || { sections run "$@" && return; }
+  open_section "$1"
   shift
-  {
-    limit "$@" 2>&1
-    printf '\n%s\n' "$?"
-  } | framed "$name"
+  limit "$@" 2>&1
+  close_section "$?"
 }
 
 # quiet NAME SECONDS COMMAND…: the same without stderr.
 quiet() {
-  name=$1
+  [ -n "${frame_mark:-}" ] || { sections quiet "$@" && return; }
+  open_section "$1"
   shift
-  {
-    limit "$@" 2>/dev/null
-    printf '\n%s\n' "$?"
-  } | framed "$name"
+  limit "$@" 2>/dev/null
+  close_section "$?"
 }
 
 # kept NAME REGEX SECONDS COMMAND…: the same with only the matching lines.
 kept() {
-  name=$1 keep=$2
+  [ -n "${frame_mark:-}" ] || { sections kept "$@" && return; }
+  open_section "$1" "keep=$2"
   shift 2
-  {
-    limit "$@" 2>/dev/null
-    printf '\n%s\n' "$?"
-  } | framed "$name" -v keep="$keep"
+  limit "$@" 2>/dev/null
+  close_section "$?"
 }
 
 # frame NAME TEXT STATUS: the same for output that was already read.
 frame() {
-  printf '%s\n%s\n' "$2" "$3" | framed "$1"
+  [ -n "${frame_mark:-}" ] || { sections frame "$@" && return; }
+  open_section "$1"
+  printf '%s\n%s\n%s close\n' "$2" "$3" "$frame_mark"
 }

@@ -396,7 +396,7 @@ storage_folders() {
   {
     limit 10 sh -c "$STORAGE_FOLDERS" sh "$storages" 2>/dev/null
     printf '\n%s\n' "$?"
-  } | framed storage-folders -v max=4194304
+  } | framed storage-folders max=4194304
 }
 
 disks() {
@@ -518,8 +518,8 @@ with_logs_of_failed() {
   printf '%s\n' "$listed"
   has journalctl || return 0
   printf '%s\n' "$listed" | awk '
-    /^[|] Id=/ { id = substr($0, 6) }
-    (/^[|] ActiveState=failed$/ || /^[|] SubState=auto-restart$/) && id ~ /^[A-Za-z0-9@._:-]+[.]service$/ && !(id in seen) && n++ < 6 {
+    /^Id=/ { id = substr($0, 4) }
+    (/^ActiveState=failed$/ || /^SubState=auto-restart$/) && id ~ /^[A-Za-z0-9@._:-]+[.]service$/ && !(id in seen) && n++ < 6 {
       seen[id] = 1
       print id
     }' | while IFS= read -r unit; do
@@ -695,22 +695,23 @@ flag_in() {
 control_plane() {
   { [ -e /etc/kubernetes/admin.conf ] && has kubectl; } || return 0
   section control-plane
-  for part in kube-apiserver kube-controller-manager kube-scheduler etcd; do
-    manifest=/etc/kubernetes/manifests/$part.yaml
-    [ -r "$manifest" ] || continue
-    case $part in
-      kube-apiserver) server=https://127.0.0.1:$(flag_in "$manifest" secure-port 6443) where=/readyz ;;
-      kube-controller-manager) server=https://127.0.0.1:$(flag_in "$manifest" secure-port 10257) where=/healthz ;;
-      kube-scheduler) server=https://127.0.0.1:$(flag_in "$manifest" secure-port 10259) where=/healthz ;;
-      etcd) server=$(flag_in "$manifest" listen-metrics-urls '') where=/health ;;
-    esac
-    [ -n "$server" ] || continue
-    # Their certificates do not contain 127.0.0.1.
-    answer=$(limit 5 kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=4s --insecure-skip-tls-verify=true \
-      --server "$server" get --raw "$where" 2>&1)
-    status=$?
-    line "$part $status ${answer%%"$newline"*}"
-  done
+  together 'component etcd' 'component kube-scheduler' 'component kube-controller-manager' 'component kube-apiserver'
+}
+component() {
+  part=$1 manifest=/etc/kubernetes/manifests/$1.yaml
+  [ -r "$manifest" ] || return 0
+  case $part in
+    kube-apiserver) server=https://127.0.0.1:$(flag_in "$manifest" secure-port 6443) where=/readyz ;;
+    kube-controller-manager) server=https://127.0.0.1:$(flag_in "$manifest" secure-port 10257) where=/healthz ;;
+    kube-scheduler) server=https://127.0.0.1:$(flag_in "$manifest" secure-port 10259) where=/healthz ;;
+    etcd) server=$(flag_in "$manifest" listen-metrics-urls '') where=/health ;;
+  esac
+  [ -n "$server" ] || return 0
+  # Their certificates do not contain 127.0.0.1.
+  answer=$(limit 5 kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=4s --insecure-skip-tls-verify=true \
+    --server "$server" get --raw "$where" 2>&1)
+  status=$?
+  line "$part $status ${answer%%"$newline"*}"
 }
 
 # Prints the flags of static pods and, of the files to which kube-apiserver's flags refer, only the checked values: the names of
@@ -1114,7 +1115,7 @@ gpu() {
   {
     limit 20 $smi -q -x 2>/dev/null
     printf '\n%s\n' "$?"
-  } | framed nvidia-smi-xml -v max=1048576 -v skip='<supported_clocks>' -v until='</supported_clocks>'
+  } | framed nvidia-smi-xml max=1048576 skip='<supported_clocks>' until='</supported_clocks>'
   # If all links of a GPU are down, it prints that instead of the links, and not always on stdout.
   links=$(limit 20 $smi nvlink -s 2>&1)
   frame nvidia-smi-nvlink "$links" "$?"
@@ -1259,5 +1260,5 @@ everything() {
 }
 
 # The output is printed at once, because many small packets would cost the client more than the login.
-answer=$(everything </dev/null)
+if has awk; then answer=$(sections everything </dev/null); else answer=$(everything </dev/null); fi
 printf '%s\n' "$answer"

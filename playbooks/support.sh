@@ -96,4 +96,4 @@ everything() {
   echo '=== end'
 }
 
-everything </dev/null
+sections everything </dev/null

@@ -11,7 +11,14 @@ file_keeps() {
   return 1
 }
 
-sysctl_path() { printf %s "$1" | tr . /; }
+sysctl_path() {
+  sysctl_rest=$1 sysctl_at=
+  while :; do
+    case $sysctl_rest in *.*) ;; *) break ;; esac
+    sysctl_at=$sysctl_at${sysctl_rest%%.*}/ sysctl_rest=${sysctl_rest#*.}
+  done
+  printf %s "$sysctl_at$sysctl_rest"
+}
 # sysctl_now KEY: its value, with words separated by one blank.
 sysctl_now() {
   [ -r "/proc/sys/$(sysctl_path "$1")" ] || die "this kernel has no parameter $1"

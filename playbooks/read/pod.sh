@@ -67,7 +67,7 @@ pod_objects() {
     admin -n "$namespace" get pods "$1" -o json 2>/dev/null
     printf '\n%s\n' "$?"
   } | sed 's|\("kubectl.kubernetes.io/last-applied-configuration": \)".*"\(,\{0,1\}\)$|\1""\2|' |
-    framed pod-objects -v long=262144
+    framed pod-objects long=262144
 }
 
 # "pod container restarts" of containers that ended with an error, wait, or were restarted; init containers first.

@@ -60,8 +60,10 @@ struct StatusSurvey {
 
 /// One round trip to every host, and one more to the first control-plane node that can list the nodes, as
 /// soon as it has answered, without waiting for other hosts. `seen.cluster` is the cluster. An error is for a
-/// missing asset, or Ctrl-C; Fault::usage if all are reachable and none is a control-plane node.
+/// missing asset, or Ctrl-C; Fault::usage if all are reachable and none is a control-plane node. `known`:
+/// facts that were read just before; only control-plane nodes and hosts without facts in it are read again.
 [[nodiscard]] Result<StatusSurvey> survey_cluster(const spec::Cluster& cluster, transport::Fleet& fleet,
-                                                  const assets::Store& assets);
+                                                  const assets::Store& assets,
+                                                  const facts::Census* known = nullptr);
 
 }  // namespace session

@@ -157,7 +157,7 @@ Result<Outcome> change_hosts(const BringUpRun& run, const Decided& decided, Io& 
         return session::run_playbook(playbook_run, run.survey, run.session, reporter, io);
       }));
   if (ran.outcome == Outcome::done && options.consent != Consent::preview)
-    TRY(conclude(run, playbook_run, ran.changed, io));
+    TRY(conclude(run, playbook_run, ran, io));
   return ran.outcome;
 }
 

@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace commands {
 
 namespace {
@@ -28,13 +30,17 @@ Result<std::filesystem::path> fetch_kubeconfig(const spec::Cluster& cluster, con
 
 }  // namespace
 
-Result<> conclude(const BringUpRun& run, const session::PlaybookRun& executed,
-                  const std::set<std::string>& changed, Io& io) {
+Result<> conclude(const BringUpRun& run, const session::PlaybookRun& executed, const CountedRun& ran,
+                  Io& io) {
   const InitOptions& options = run.options;
   const spec::Cluster& cluster = executed.cluster;
   const std::filesystem::path kubeconfig =
       TRY(fetch_kubeconfig(cluster, run.survey.census, *run.session.fleet, run.assets));
-  const bool whole = options.phases.empty() && options.skip_phases.empty();
+  // Without the phases of GPUs, the cluster is complete.
+  const bool whole =
+      options.phases.empty() && std::ranges::all_of(options.skip_phases, [](const std::string& phase) {
+        return phase == "gpu" || phase.starts_with("gpu/");
+      });
   if (options.format != Format::text || io.out_style.verbosity == report::Verbosity::quiet || !whole ||
       options.ending == Ending::report) {
     if (!kubeconfig.empty()) io.err(fmt::format("kubeconfig: {}\n", kubeconfig.string()));
@@ -46,7 +52,8 @@ Result<> conclude(const BringUpRun& run, const session::PlaybookRun& executed,
                        .kubeconfig = kubeconfig.empty() ? std::nullopt : std::optional(kubeconfig),
                        .waiting = options.waiting,
                        .kubernetes = spec::kubernetes_of(cluster, executed.decisions),
-                       .compute_on = changed},
+                       .compute_on = ran.changed,
+                       .known = ran.needed ? nullptr : &run.survey.census},
                       io));
   return {};
 }

@@ -3,6 +3,7 @@
 #include "gpuadm/bundle/bundle.hpp"
 
 #include "commands/install/bring_up.hpp"
+#include "commands/install/closing.hpp"
 #include "commands/install/identity.hpp"
 
 #include <optional>
@@ -43,8 +44,8 @@ struct Decided {
 [[nodiscard]] Result<> resolve_version(const BringUpRun& run, Decided& decided);
 
 /// The measured state of the cluster, for people; with -o json, prints the kubeconfig's path to standard
-/// error. `changed`: the hosts that the run has changed, on whose free GPUs pods compute.
+/// error. Pods compute on the free GPUs of the hosts that the run has changed.
 [[nodiscard]] Result<> conclude(const BringUpRun& run, const session::PlaybookRun& executed,
-                                const std::set<std::string>& changed, Io& io);
+                                const CountedRun& ran, Io& io);
 
 }  // namespace commands

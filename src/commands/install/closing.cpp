@@ -17,20 +17,20 @@ namespace {
 using checks::GpuNode;
 using report::Finding;
 
-/// Collects the hosts that a step has changed, and forwards all events.
-class ChangedHosts final : public report::Reporter {
+/// Collects what a run needed and changed, and forwards all events.
+class Counter final : public report::Reporter {
  public:
-  explicit ChangedHosts(report::Reporter& next) : next_(next) {}
+  Counter(report::Reporter& next, CountedRun& run) : next_(next), run_(run) {}
   void on(const report::Event& event) override {
-    if (event.did == report::Did::applied) hosts_.insert(event.host);
+    if (event.did == report::Did::applied) run_.changed.insert(event.host);
+    if (event.did == report::Did::needed || event.did == report::Did::applied) run_.needed = true;
     next_.on(event);
   }
   void tick(base::Time now) override { next_.tick(now); }
-  [[nodiscard]] const std::set<std::string>& hosts() const { return hosts_; }
 
  private:
   report::Reporter& next_;
-  std::set<std::string> hosts_;
+  CountedRun& run_;
 };
 
 /// Creates pods that compute on the free GPUs of the nodes, and removes them again.
@@ -87,10 +87,8 @@ Result<CountedRun> run_and_count(const session::RunFolder& folder, Format format
                                  const std::function<Result<Outcome>(report::Reporter&)>& act) {
   CountedRun run;
   run.outcome = TRY(session::with_reporter(folder, format, io, [&](report::Reporter& reporter) {
-    ChangedHosts changed(reporter);
-    auto outcome = act(changed);
-    run.changed = changed.hosts();
-    return outcome;
+    Counter counter(reporter, run);
+    return act(counter);
   }));
   return run;
 }
@@ -123,7 +121,8 @@ std::string closing_text(const Closing& closing, Io& io) {
                      .notebook = closing.notebook,
                      .unread = {}};
   if (!waited) return to_text(summary, base::now(), io.out_style);
-  const auto found = session::survey_cluster(closing.cluster, *closing.session.fleet, closing.assets);
+  const auto found =
+      session::survey_cluster(closing.cluster, *closing.session.fleet, closing.assets, closing.known);
   if (!found || found->asked.empty()) {
     summary.unread = !found ? found.error().what : found->unread ? found->unread->what : "";
     return to_text(summary, base::now(), io.out_style);

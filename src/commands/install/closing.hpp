@@ -14,10 +14,11 @@
 /// The end of init, apply, join, upgrade and up: the state of the cluster, as it was measured after the run.
 namespace commands {
 
-/// An outcome, and the hosts that a step has changed.
+/// An outcome, the hosts that a step has changed, and whether a step was needed at all.
 struct CountedRun {
   Outcome outcome = Outcome::done;
   std::set<std::string> changed;
+  bool needed = false;
 };
 /// As session::with_reporter.
 [[nodiscard]] Result<CountedRun> run_and_count(const session::RunFolder& folder, Format format, Io& io,
@@ -35,6 +36,8 @@ struct Closing {
   std::set<std::string> compute_on = {};
   std::optional<Computed> computed = {};  ///< by an earlier test of the same command
   std::string notebook = {};              ///< that is ready; empty: none
+  /// Facts of the hosts, if the run found nothing to do after it had read them.
+  const facts::Census* known = nullptr;
 };
 
 /// The GPUs on which these findings of `gpuadm verify` say that pods computed. Nothing: none was tested.

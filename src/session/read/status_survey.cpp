@@ -15,6 +15,13 @@ namespace {
 /// Each command in the scripts has a shorter limit.
 constexpr std::chrono::seconds timeout{60};
 
+/// The facts that status reads of a host: without an NVIDIA device a part, by which the host is not judged.
+facts::Facts part_for_status(facts::Facts host) {
+  const facts::Nvidia& nvidia = host.nvidia;
+  if (nvidia.pci_gpus.empty() && nvidia.nvswitches.empty() && !nvidia.smi_status) host.os.id.clear();
+  return host;
+}
+
 class Surveyor {
  public:
   Surveyor(const spec::Cluster& cluster, transport::Fleet& fleet, transport::Command probe,
@@ -23,8 +30,9 @@ class Surveyor {
     result_.survey.cluster = cluster;
   }
 
-  Result<StatusSurvey> take() {
-    for (const std::string& host : fleet_.hosts()) fleet_.submit(host, probe_);
+  Result<StatusSurvey> take(const facts::Census* known) {
+    for (const std::string& host : fleet_.hosts())
+      if (!take_known(host, known)) fleet_.submit(host, probe_);
     while (auto completion = fleet_.next()) {
       if (fleet_.interrupted())
         return base::fail(base::Fault::interrupted, "interrupted while reading the cluster");
@@ -41,6 +49,15 @@ class Surveyor {
   }
 
  private:
+  /// Whether the facts of a host need not be read again.
+  bool take_known(const std::string& host, const facts::Census* known) {
+    if (!known || facts::is_control_plane(*known, host)) return false;
+    const auto place = known->find(host);
+    if (place == known->end() || !place->second) return false;
+    result_.survey.survey.census.insert_or_assign(host, part_for_status(*place->second));
+    return true;
+  }
+
   void probed(transport::Completion completion) {
     auto& census = result_.survey.survey.census;
     auto& [host, result, answered] = completion;
@@ -92,10 +109,10 @@ transport::Command for_status(transport::Command command) {
 }  // namespace
 
 Result<StatusSurvey> survey_cluster(const spec::Cluster& cluster, transport::Fleet& fleet,
-                                    const assets::Store& assets) {
+                                    const assets::Store& assets, const facts::Census* known) {
   auto probe = for_status(TRY(probe_command(assets)));
   auto view = for_status(TRY(view_command(assets)));
-  return Surveyor(cluster, fleet, std::move(probe), std::move(view)).take();
+  return Surveyor(cluster, fleet, std::move(probe), std::move(view)).take(known);
 }
 
 }  // namespace session

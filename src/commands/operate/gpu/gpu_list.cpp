@@ -27,34 +27,50 @@ struct GpuListOptions {
   Format format = Format::text;
 };
 
-/// Surveys hosts, and their cluster if one of them is a control-plane node.
-Result<session::ClusterSurvey> survey_hosts(const GpuListOptions& options, const assets::Store& assets,
-                                            Io& io) {
+struct Listed {
+  session::ClusterSurvey recording;
+  cluster::GpuTable table;
+};
+
+/// Of what was read.
+Result<Listed> list(session::ClusterSurvey recording, const checks::Data& data) {
+  const facts::Census& census = recording.survey.census;
+  std::optional<facts::ClusterFacts> view;
+  if (recording.view) view = TRY(facts::parse_cluster(*recording.view));
+  auto findings = checks::examine(recording.cluster, {}, census, data, checks::Stage::node);
+  if (view)
+    std::ranges::move(checks::examine_cluster(recording.cluster, census, *view, data),
+                      std::back_inserter(findings));
+  cluster::GpuTable table = cluster::gpu_table(recording.cluster, census, view, findings);
+  return Listed{std::move(recording), std::move(table)};
+}
+
+/// Surveys hosts, and their cluster if one of them is a control-plane node. All of the cluster is read only
+/// to say why pods cannot get a GPU.
+Result<Listed> list_hosts(const GpuListOptions& options, const assets::Store& assets,
+                          const checks::Data& data, Io& io) {
   session::ClusterSurvey recording{
       TRY(session::read_cluster(options.hosts, options.common.connection)), {}, {}};
   const auto connections = TRY(session::Connections::open(recording.cluster, options.common.connection, io));
   const auto fleet = connections->fleet(session::Access::read_only);
   recording.survey = TRY(
       session::take_census(*fleet, assets, session::Afterwards::keep_connection, session::Texts::dropped));
+  const facts::Census& census = recording.survey.census;
   recording.cluster =
       known_settings(recording.cluster, options.hosts.file, recording.survey, *fleet, assets, io);
   const bool some = std::ranges::any_of(recording.cluster.hosts, [&](const spec::Host& host) {
-    return facts::is_control_plane(recording.survey.census, host.name);
+    return facts::is_control_plane(census, host.name);
   });
-  if (some)
-    recording.view = TRY(session::view_cluster(recording.cluster, recording.survey.census, *fleet, assets));
-  return recording;
-}
-
-Result<std::vector<report::Finding>> findings_of(const session::ClusterSurvey& recording,
-                                                 const assets::Store& assets,
-                                                 const std::optional<facts::ClusterFacts>& view) {
-  const auto data = TRY(checks::read_data([&](std::string_view path) { return assets.read(path); }));
-  auto findings = checks::examine(recording.cluster, {}, recording.survey.census, *data, checks::Stage::node);
-  if (view)
-    std::ranges::move(checks::examine_cluster(recording.cluster, recording.survey.census, *view, *data),
-                      std::back_inserter(findings));
-  return findings;
+  if (!some) return list(std::move(recording), data);
+  const auto view = [&](const std::string& purpose) {
+    return session::view_cluster(recording.cluster, census, *fleet, assets, session::view_timeout, purpose);
+  };
+  recording.view = TRY(view("dashboard"));
+  Listed listed = TRY(list(recording, data));
+  if (std::ranges::all_of(listed.table.rows, [](const auto& row) { return row.allocatable == true; }))
+    return listed;
+  recording.view = TRY(view({}));
+  return list(std::move(recording), data);
 }
 
 std::string pods_of(const cluster::GpuRow& row) {
@@ -119,13 +135,10 @@ Result<Outcome> gpu_list(const GpuListOptions& options, Io& io) {
   if (!options.from.empty() && (!options.hosts.targets.empty() || !options.hosts.file.empty()))
     return base::fail(base::Fault::usage, "--from cannot be combined with hosts or files");
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
-  const session::ClusterSurvey recording =
-      TRY(options.from.empty() ? survey_hosts(options, assets, io) : session::load_recording(options.from));
-  std::optional<facts::ClusterFacts> view;
-  if (recording.view) view = TRY(facts::parse_cluster(*recording.view));
-  const auto findings = TRY(findings_of(recording, assets, view));
-  const cluster::GpuTable table =
-      cluster::gpu_table(recording.cluster, recording.survey.census, view, findings);
+  const auto data = TRY(checks::read_data([&](std::string_view path) { return assets.read(path); }));
+  const Listed listed = TRY(options.from.empty() ? list_hosts(options, assets, *data, io)
+                                                 : list(TRY(session::load_recording(options.from)), *data));
+  const auto& [recording, table] = listed;
   if (options.format == Format::json)
     io.out(base::json::write(cluster::to_tree(table)) + "\n");
   else if (!table.rows.empty())
