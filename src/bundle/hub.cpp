@@ -94,8 +94,8 @@ std::unexpected<base::Error> refusal(const HubModel& model, const http::Head& he
       const auto seconds = base::to_int(header_of(head, "retry-after"));
       return base::fail(Fault::remote, fmt::format("{}: {}: too many requests", name, at),
                         seconds && *seconds > 0
-                            ? fmt::format("try again in {}s, or use a token: --token-file FILE", *seconds)
-                            : "try again later, or use a token: --token-file FILE");
+                            ? fmt::format("try again in {}s, or log in with --token-file FILE", *seconds)
+                            : "try again later, or log in with --token-file FILE");
     }
     default:
       return base::fail(Fault::remote,

@@ -77,12 +77,12 @@ constexpr std::array<Pattern, 36> log_patterns = {
        "getaddrinfo", "NameResolutionError"},
       "name-not-resolved",
       "container {container} cannot resolve the name of a host: {line}",
-      "gpuadm verify --until dns; without internet access, read the files from a volume"},
+      "gpuadm verify; without internet access, read the files from a volume"},
      {{"Network is unreachable", "No route to host", "Connection timed out", "ConnectTimeout",
        "couldn't connect to 'https://", "Max retries exceeded"},
       "server-unreachable",
       "container {container} cannot reach a server: {line}",
-      "gpuadm verify --until network; behind a proxy set HTTPS_PROXY; without internet access, read the "
+      "gpuadm verify; behind a proxy set HTTPS_PROXY; without internet access, read the "
       "files "
       "from a volume"},
      {{"is killed by signal: Killed"},
