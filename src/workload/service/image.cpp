@@ -1,6 +1,6 @@
 #include "gpuadm/base/text.hpp"
-#include "gpuadm/workload/notebook.hpp"
 #include "gpuadm/workload/objects.hpp"
+#include "gpuadm/workload/service_pod.hpp"
 
 #include <fmt/format.h>
 
@@ -15,32 +15,7 @@ using base::Fault;
 using base::Tree;
 using base::Version;
 
-constexpr const char* default_framework = "pytorch";
 constexpr long long mebibyte = 1LL << 20, most_shm = 64LL << 30, shm_without_cluster = 8LL << 30;
-
-/// The image for a CUDA version: the entries are in descending order of CUDA.
-Result<std::string> choose(const Tree& entries, const std::string& framework, const GpuRequest& gpus,
-                           const std::optional<Version>& cuda) {
-  const Tree* oldest = nullptr;
-  for (const Tree& entry : entries.items()) {
-    const Tree* image = entry.find("image");
-    const Tree* needs = entry.find("cuda");
-    if (!image) continue;
-    if (!gpus.any() && !needs) return image->text();
-    if (!gpus.any() || !needs) continue;
-    const auto version = Version::parse(needs->text());
-    if (version && cuda && *version <= *cuda) return image->text();
-    oldest = image;
-  }
-  if (!oldest)
-    return base::fail(Fault::bug, fmt::format("playbooks/catalog.yaml has no image of {}", framework));
-  if (!cuda) return oldest->text();
-  return base::fail(
-      Fault::blocked,
-      fmt::format("the driver supports CUDA {}, which is too old for every {} image of the catalog",
-                  cuda->minor_text(), framework),
-      "gpuadm upgrade --driver, or --image with an older image");
-}
 
 bool offers(const GpuSupply& supply, const facts::Node& node) {
   return std::ranges::any_of(supply.offers, [&](const GpuOffer& offer) { return offer.node == node.name; });
@@ -70,23 +45,37 @@ std::optional<Version> cuda_of(const facts::ClusterFacts& cluster, const GpuSupp
   return lowest;
 }
 
-Result<std::string> image_of(const Tree& catalog, const std::string& requested, const GpuRequest& gpus,
-                             const std::optional<Version>& cuda) {
-  const std::string framework = requested.empty() ? default_framework : requested;
-  if (const Tree* entries = catalog.at({"notebooks", framework}))
-    return choose(*entries, framework, gpus, cuda);
-  return requested;
+Result<std::string> image_for(const Tree& images, const std::string& name, const GpuRequest& gpus,
+                              const std::optional<Version>& cuda) {
+  const Tree* oldest = nullptr;
+  for (const Tree& entry : images.items()) {
+    const Tree* image = entry.find("image");
+    const Tree* needs = entry.find("cuda");
+    if (!image) continue;
+    if (!gpus.any() && !needs) return image->text();
+    if (!gpus.any() || !needs) continue;
+    const auto version = Version::parse(needs->text());
+    if (version && cuda && *version <= *cuda) return image->text();
+    oldest = image;
+  }
+  if (!oldest) return base::fail(Fault::bug, fmt::format("playbooks/catalog.yaml has no image of {}", name));
+  if (!cuda) return oldest->text();
+  return base::fail(
+      Fault::blocked,
+      fmt::format("the driver supports CUDA {}, which is too old for every {} image of the catalog",
+                  cuda->minor_text(), name),
+      "gpuadm upgrade --driver, or --image with an older image");
 }
 
-std::string shm_of(const Notebook& notebook, const facts::ClusterFacts* cluster, const GpuSupply& supply) {
-  if (const auto limit = bytes_of("--memory", notebook.memory); !notebook.memory.empty() && limit)
+std::string shm_of(const ServicePod& pod, const facts::ClusterFacts* cluster, const GpuSupply& supply) {
+  if (const auto limit = bytes_of("--memory", pod.memory); !pod.memory.empty() && limit)
     return quantity(*limit / 2);
   long long smallest = std::numeric_limits<long long>::max();
   if (cluster && cluster->nodes)
     for (const facts::Node& node : *cluster->nodes) {
       const auto memory = node.allocatable.find("memory");
       if (memory == node.allocatable.end() || !can_run(node)) continue;
-      if (notebook.gpus.any() && !offers(supply, node)) continue;
+      if (pod.gpus.any() && !offers(supply, node)) continue;
       if (const auto bytes = bytes_of("memory", memory->second)) smallest = std::min(smallest, *bytes);
     }
   if (smallest == std::numeric_limits<long long>::max()) return quantity(shm_without_cluster);

@@ -1,7 +1,7 @@
 #include "gpuadm/base/network.hpp"
 #include "gpuadm/base/text.hpp"
-#include "gpuadm/workload/notebook.hpp"
 #include "gpuadm/workload/objects.hpp"
+#include "gpuadm/workload/service_pod.hpp"
 
 #include <fmt/format.h>
 
@@ -18,21 +18,21 @@ Result<> check_quantity(const char* option, const std::string& text) {
   return {};
 }
 
-/// A claim is an existing one, or a new one named like the notebook.
-Result<> set_volume(const NotebookRequest& request, Notebook& notebook) {
+/// A claim is an existing one, or a new one with the name of the pod.
+Result<> set_volume(const ServicePodRequest& request, ServicePod& pod) {
   if (request.size.empty() && request.storage.empty()) return {};
   if (!request.storage.empty() && !base::is_dns_name(request.storage))
     return base::fail(Fault::usage,
                       fmt::format("--storage: not a name: {}", base::printable(request.storage, 80)),
                       "the name of a PersistentVolumeClaim; with --size, of a storage or a StorageClass");
   if (request.size.empty()) {
-    notebook.claim = request.storage;
+    pod.claim = request.storage;
     return {};
   }
   TRY(size_of("--size", request.size));
-  notebook.claim = request.name;
-  notebook.size = request.size;
-  notebook.storage_class = request.storage;
+  pod.claim = request.name;
+  pod.size = request.size;
+  pod.storage_class = request.storage;
   return {};
 }
 
@@ -49,22 +49,24 @@ Result<> check_command(const std::vector<std::string>& command) {
 
 }  // namespace
 
-Result<Notebook> make_notebook(const NotebookRequest& request) {
-  TRY(check_service_name("notebook", request.name));
+std::string_view noun_of(std::string_view kind) {
+  return kind == serve_kind ? "served model" : kind;
+}
+
+Result<ServicePod> make_service_pod(std::string_view kind, const ServicePodRequest& request,
+                                    std::string_view image_example) {
+  TRY(check_service_name(noun_of(kind), request.name));
   TRY(check_namespace(request.ns));
-  Notebook notebook;
-  notebook.name = request.name;
-  notebook.ns = request.ns;
-  notebook.gpus = TRY(parse_gpus("--gpus", request.gpus));
-  notebook.gpus_text = request.gpus;
-  // The name of a framework in the catalog has the form of a reference, too.
-  if (!request.image.empty())
-    TRY(check_image(request.image,
-                    "for example --image pytorch, or --image quay.io/jupyter/scipy-notebook:2026-07-28"));
-  notebook.image = request.image;
-  TRY(set_volume(request, notebook));
-  TRY(check_mount("--mount", request.mount, "--mount /home/jovyan/work"));
-  notebook.mount = request.mount;
+  ServicePod pod;
+  pod.kind = kind;
+  pod.name = request.name;
+  pod.ns = request.ns;
+  pod.gpus = TRY(parse_gpus("--gpus", request.gpus));
+  pod.gpus_text = request.gpus;
+  if (!request.image.empty()) TRY(check_image(request.image, image_example));
+  pod.image = request.image;
+  TRY(set_volume(request, pod));
+  pod.mount = request.mount;
   if (!request.cpus.empty()) TRY(millicpus_of("--cpus", request.cpus));
   TRY(check_quantity("--memory", request.memory));
   TRY(check_quantity("--shm", request.shm));
@@ -74,13 +76,20 @@ Result<Notebook> make_notebook(const NotebookRequest& request) {
         Fault::usage,
         fmt::format("--shm {} is more than --memory {}, which it counts to", request.shm, request.memory),
         "increase --memory, or decrease --shm");
-  notebook.cpus = request.cpus;
-  notebook.memory = request.memory;
-  notebook.shm = request.shm;
-  notebook.reach = request.reach;
+  pod.cpus = request.cpus;
+  pod.memory = request.memory;
+  pod.shm = request.shm;
+  pod.reach = request.reach;
   TRY(check_command(request.command));
-  notebook.command = request.command;
-  return notebook;
+  pod.command = request.command;
+  return pod;
+}
+
+std::vector<std::vector<std::string>> service_kinds(GpuClaims claims, OwnVolume volume) {
+  std::vector<std::string> rest = {"pods", "services", "secrets"};
+  if (claims == GpuClaims::yes) rest.emplace_back("resourceclaimtemplates.resource.k8s.io");
+  if (volume == OwnVolume::deleted) rest.emplace_back("persistentvolumeclaims");
+  return {{"deployments.apps"}, {"replicasets.apps"}, std::move(rest)};
 }
 
 }  // namespace workload

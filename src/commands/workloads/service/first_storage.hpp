@@ -3,8 +3,8 @@
 #include "gpuadm/facts/cluster.hpp"
 #include "gpuadm/workload/gpus.hpp"
 
-#include "commands/workloads/notebook/notebook_plan.hpp"
 #include "commands/workloads/reach.hpp"
+#include "commands/workloads/service/service_plan.hpp"
 
 #include <string>
 
@@ -25,10 +25,11 @@ struct FirstStorage {
                                                        const workload::GpuRequest& gpus,
                                                        unsigned long long bytes);
 
-/// A request for a new volume in a cluster without default StorageClass: the name of its only storage, or of
-/// one that is made now, after a question. Fault::blocked, with the command to type, if it may not ask.
-[[nodiscard]] Result<std::string> make_first_storage(const workload::NotebookRequest& request,
-                                                     const NotebookPlan& plan, const NotebookOptions& options,
-                                                     Consent consent, ReachedCluster& cluster, Io& io);
+/// A request for a new volume of this size in a cluster without default StorageClass: the name of its only
+/// storage, or of one that is made now, after a question. Fault::blocked, with the command to type, if it may
+/// not ask.
+[[nodiscard]] Result<std::string> make_first_storage(const std::string& size, const ServicePlan& plan,
+                                                     const NamedService& options, Consent consent,
+                                                     ReachedCluster& cluster, Io& io);
 
 }  // namespace commands

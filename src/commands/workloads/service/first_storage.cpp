@@ -1,4 +1,4 @@
-#include "commands/workloads/notebook/first_storage.hpp"
+#include "commands/workloads/service/first_storage.hpp"
 
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/session/census.hpp"
@@ -48,22 +48,21 @@ std::string command_for(const FirstStorage& place) {
   return fmt::format("gpuadm storage add {} local --host {} --path {}", place.name, place.host, place.path);
 }
 
-Result<FirstStorage> place_in(ReachedCluster& cluster, const workload::NotebookRequest& request,
-                              const NotebookPlan& plan) {
-  const long long bytes = TRY(workload::size_of("--size", request.size));
+Result<FirstStorage> place_in(ReachedCluster& cluster, const std::string& size, const ServicePlan& plan) {
+  const long long bytes = TRY(workload::size_of("--size", size));
   const auto fleet = cluster.connections().fleet(session::Access::read_only);
   const session::Survey survey = TRY(session::take_census(*fleet, cluster.assets()));
   return place_first_storage(survey.census, TRY(cluster.client().read_nodes_and_pods()), plan.supply,
-                             plan.notebook.gpus, static_cast<unsigned long long>(std::max(0LL, bytes)));
+                             plan.pod.gpus, static_cast<unsigned long long>(std::max(0LL, bytes)));
 }
 
-Result<> confirm(const FirstStorage& place, const workload::NotebookRequest& request, const Hosts& hosts,
-                 Consent consent, const Io& io) {
+Result<> confirm(const FirstStorage& place, const std::string& size, const Hosts& hosts, Consent consent,
+                 const Io& io) {
   if (consent == Consent::given) return {};
   const std::string question = fmt::format(
       "The cluster has no storage for a volume of {}. Make the local storage {} in {} on {} ({} free)? Its "
       "files are on this host only.{}",
-      base::printable(request.size, 50), place.name, place.path, base::printable(place.host, 80),
+      base::printable(size, 50), place.name, place.path, base::printable(place.host, 80),
       base::human_bytes(place.free),
       hosts.file.empty() ? "" : fmt::format(" It is added to {}.", base::printable(hosts.file.string())));
   const auto yes = io.confirm ? io.confirm(question) : std::nullopt;
@@ -100,9 +99,9 @@ Result<FirstStorage> place_first_storage(const facts::Census& census, const fact
       "gpuadm storage add NAME nfs --server HOST --export PATH");
 }
 
-Result<std::string> make_first_storage(const workload::NotebookRequest& request, const NotebookPlan& plan,
-                                       const NotebookOptions& options, Consent consent,
-                                       ReachedCluster& cluster, Io& io) {
+Result<std::string> make_first_storage(const std::string& size, const ServicePlan& plan,
+                                       const NamedService& options, Consent consent, ReachedCluster& cluster,
+                                       Io& io) {
   const spec::Cluster known = TRY(with_known_storages(options.hosts, cluster.spec(), cluster.client()));
   std::vector<std::string> names;
   for (const spec::Storage& storage : known.storage) names.push_back(storage.name);
@@ -113,8 +112,8 @@ Result<std::string> make_first_storage(const workload::NotebookRequest& request,
   if (!names.empty())
     return base::fail(Fault::blocked, "--size: the cluster has no default StorageClass and several storages",
                       "name one with --storage: " + base::join(names, ", "));
-  const FirstStorage place = TRY(place_in(cluster, request, plan));
-  TRY(confirm(place, request, options.hosts, consent, io));
+  const FirstStorage place = TRY(place_in(cluster, size, plan));
+  TRY(confirm(place, size, options.hosts, consent, io));
   StorageAddOptions add{.common = options.common,
                         .hosts = options.hosts,
                         .name = place.name,
