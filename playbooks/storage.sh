@@ -59,8 +59,9 @@ storage_hold() {
 # storage_hold_marker: the same, then enters gpuadm-NAME. Fails if it does not exist.
 storage_hold_marker() { storage_hold && storage_enter "gpuadm-$storage_name" private; }
 
-# storage_enter NAME [private]: enters a folder of the held one. Fails if it does not exist; ends the step unless it is a folder to which
-# nobody but root may write, or, with "private", which nobody else may read.
+# storage_enter NAME [private | anybody]: enters a folder of the held one. Fails if it does not exist; ends the step unless it is a folder to
+# which nobody but root may write, or, with "private", which nobody else may read. With "anybody" it may be a user's: nothing in it is
+# trusted, and it is only read, without following links.
 storage_enter() {
   [ ! -L "./$1" ] || die "$storage_at/$1 is a symbolic link: remove it, then run again"
   storage_exists "./$1" || return 1
@@ -68,7 +69,7 @@ storage_enter() {
   storage_at=$storage_at/$1
   [ "$(storage_do stat -c %d:%i ..)" = "$gpuadm_within" ] || die "another process has replaced $storage_at: run again"
   storage_look .
-  storage_is_roots "${2:-}" ||
+  [ "${2:-}" = anybody ] || storage_is_roots "${2:-}" ||
     die "$storage_at does not belong to root$(storage_or_nobody)${2:+ with mode 0700}, or others may write to it, so gpuadm does not use it: rename it$(storage_or_export), then run again"
 }
 # storage_leave: back to the folder from which storage_enter entered the held one.

@@ -3,8 +3,9 @@
 # model, a training job or a controller. The sections are described in docs/reference/cluster.md. Variables: pod_space, its namespace
 # (empty: default, otherwise any); pod_name.
 
-# The last lines of a log, and the number of containers whose logs are read.
-log_lines=40 most_logs=16
+# The last lines and bytes of a log, and the number of containers whose logs are read. A launcher prints much after the error of the process
+# that failed first.
+log_lines=400 log_bytes=60000 most_logs=16
 
 admin() { limit 15 kubectl --kubeconfig "$config" --request-timeout=10s "$@"; }
 
@@ -75,13 +76,21 @@ troubled() {
     awk '$5 != "0" && ($3 > 0 || $4 != "true" || $5 != "") { print $1, $2, $3 }' | head -n "$most_logs"
 }
 
+# log_of SECTION OPTION...: the end of a container's log. kubectl's own limit keeps the beginning.
+log_of() {
+  section=$1
+  shift
+  {
+    limit 15 kubectl --kubeconfig "$config" --request-timeout=10s -n "$namespace" logs "$@" --tail="$log_lines" \
+      --limit-bytes=8388608 </dev/null 2>/dev/null
+    printf '\n%s\n' "$?"
+  } | tail -c "$log_bytes" | framed "$section"
+}
+
 pod_logs_of() {
   troubled "$1" | while read -r pod container restarts; do
-    quiet "log/$pod/$container" 15 kubectl --kubeconfig "$config" --request-timeout=10s -n "$namespace" logs "$pod" -c "$container" \
-      --tail="$log_lines" --limit-bytes=65536 </dev/null
-    [ "$restarts" = 0 ] ||
-      quiet "previous-log/$pod/$container" 15 kubectl --kubeconfig "$config" --request-timeout=10s -n "$namespace" logs "$pod" -c "$container" \
-        --previous --tail="$log_lines" --limit-bytes=65536 </dev/null
+    log_of "log/$pod/$container" "$pod" -c "$container"
+    [ "$restarts" = 0 ] || log_of "previous-log/$pod/$container" "$pod" -c "$container" --previous
   done
 }
 

@@ -38,3 +38,32 @@ TEST_CASE("json: too deep nesting and invalid JSON are rejected") {
   CHECK(!base::json::read("", "x"));
   CHECK(!base::json::read("1 2", "x"));
 }
+
+TEST_CASE("json: each scalar of a text is passed with the keys around it") {
+  std::vector<std::string> seen;
+  const auto take = [&](const std::vector<std::string>& keys, const base::Tree& value) {
+    std::string path;
+    for (const std::string& key : keys) path += "/" + key;
+    seen.push_back(path + "=" + value.text());
+  };
+  CHECK(base::json::each_scalar(R"({"a":{"b":[1,[2],{"c":true}]},"d":"x"})", "t", take));
+  CHECK(seen == std::vector<std::string>{"/a/b=1", "/a/b=2", "/a/b/c=true", "/d=x"});
+  CHECK(base::json::each_scalar("7", "t", take));
+  CHECK(seen.back() == "=7");
+  const auto broken = base::json::each_scalar(R"({"a":})", "t", take);
+  REQUIRE_FALSE(broken);
+  CHECK(broken.error().what == "t:1:6: invalid JSON");
+  CHECK_FALSE(base::json::each_scalar(std::string(300, '['), "t", take));
+}
+
+TEST_CASE("json: a map of many keys is read in linear time, and its last value of a key counts") {
+  std::string text = "{";
+  constexpr int count = 200'000;
+  for (int i = 0; i < count; ++i) text += "\"k" + std::to_string(i) + "\":1,";
+  text += "\"k7\":2,\"k100000\":3}";
+  const auto tree = base::json::read(text, "t");
+  REQUIRE(tree);
+  CHECK(tree->entries().size() == count);
+  CHECK(tree->entries()[7].second == base::Tree(2));
+  CHECK(tree->entries()[100'000].second == base::Tree(3));
+}

@@ -7,7 +7,9 @@
 image=$(lab llama)
 node_with_two_gpus "$image"
 layer=$(tar -xOf "$image" manifest.json | jq -r '.[0].Layers[0]')
-tar -xOf "$image" "$layer" | tar -xOf - --wildcards '*usr/share/gpuadm/tiny.gguf' >tiny.gguf
+tar -xOf "$image" "$layer" >layer.tar
+tar -xOf layer.tar --wildcards '*usr/share/gpuadm/tiny.gguf' >tiny.gguf
+rm layer.tar
 [ "$(head -c 4 tiny.gguf)" = GGUF ] || fail "the image has no model"
 
 serve() { gpuadm serve "$1" "${@:2}" -f cluster.yaml; }

@@ -7,6 +7,7 @@
 
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,11 @@ struct LogExcerpt {
   std::string container;
   bool is_previous = false;  ///< of the run before the current one
   std::vector<std::string> lines;
+  std::size_t end = 0;  ///< the lines up to the error that ended the program; a launcher may print more
+  /// At most `most` lines, up to that error.
+  [[nodiscard]] std::span<const std::string> shown(std::size_t most) const;
+  /// "last log lines of container main before its restart:", "log of container main up to its error:"
+  [[nodiscard]] std::string title() const;
 };
 
 /// Another pod of the same workload or controller.

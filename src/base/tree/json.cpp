@@ -2,15 +2,14 @@
 
 #include "gpuadm/base/text.hpp"
 
-#include "base/text/utf8.hpp"
-
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <string>
+#include <unordered_map>
+#include <vector>
 
 namespace base::json {
 
@@ -19,8 +18,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 constexpr std::size_t max_depth = 256;
 
-/// Builds a Tree from the parser's events. Integers that do not fit into 64 bits keep their digits.
-class Reader : public nlohmann::json_sax<Json> {
+/// The parser's events. Integers that do not fit into 64 bits keep their digits.
+class Events : public nlohmann::json_sax<Json> {
  public:
   bool null() override { return add({}); }
   bool boolean(bool value) override { return add(value); }
@@ -35,14 +34,6 @@ class Reader : public nlohmann::json_sax<Json> {
   }
   bool string(std::string& value) override { return add(std::move(value)); }
   bool binary(Json::binary_t& /*value*/) override { return false; }
-  bool start_object(std::size_t /*size*/) override { return open(Tree::map()); }
-  bool key(std::string& key) override {
-    keys_.back() = std::move(key);
-    return true;
-  }
-  bool end_object() override { return close(); }
-  bool start_array(std::size_t /*size*/) override { return open(Tree::list()); }
-  bool end_array() override { return close(); }
   bool parse_error(std::size_t position, const std::string& /*token*/,
                    const nlohmann::detail::exception& error) override {
     byte = position;
@@ -50,133 +41,118 @@ class Reader : public nlohmann::json_sax<Json> {
     return false;
   }
 
-  Tree tree;
   bool deep = false;
   std::size_t byte = 0;  ///< of the first error, 1-based
   std::string what;      ///< of an error that is not a syntax error
 
+ protected:
+  virtual bool add(Tree value) = 0;
+
  private:
-  bool add(Tree value) {
-    if (open_.empty())
-      tree = std::move(value);
-    else if (open_.back().is_list())
-      open_.back().push(std::move(value));
-    else
-      open_.back().set(keys_.back(), std::move(value));
-    return true;
-  }
   bool add_digits(double value, std::string digits) {
     Tree number = value;
     number.written = std::move(digits);
     return add(std::move(number));
   }
+};
+
+/// Builds a Tree.
+class Reader : public Events {
+ public:
+  bool start_object(std::size_t /*size*/) override { return open(Tree::map()); }
+  bool key(std::string& key) override {
+    open_.back().key = std::move(key);
+    return true;
+  }
+  bool end_object() override { return close(); }
+  bool start_array(std::size_t /*size*/) override { return open(Tree::list()); }
+  bool end_array() override { return close(); }
+
+  Tree tree;
+
+ private:
+  /// A map or a list that has not ended.
+  struct Open {
+    Tree container;
+    std::string key;                                        ///< of the next value
+    std::unordered_map<std::string, std::size_t> places{};  ///< of the keys of a large map
+  };
+  /// From this size on a map has an index: searching its keys would take quadratic time.
+  static constexpr std::size_t large = 64;
+
+  bool add(Tree value) override {
+    if (open_.empty())
+      tree = std::move(value);
+    else if (open_.back().container.is_list())
+      open_.back().container.push(std::move(value));
+    else
+      set(open_.back(), std::move(value));
+    return true;
+  }
+  static void set(Open& map, Tree value) {
+    Tree::Map& entries = map.container.entries();
+    if (entries.size() < large) {
+      map.container.set(map.key, std::move(value));
+      return;
+    }
+    for (std::size_t i = map.places.size(); i < entries.size(); ++i) map.places.emplace(entries[i].first, i);
+    const auto [place, is_new] = map.places.emplace(map.key, entries.size());
+    if (is_new)
+      entries.emplace_back(std::move(map.key), std::move(value));
+    else
+      entries[place->second].second = std::move(value);
+  }
   bool open(Tree container) {
     deep = deep || open_.size() >= max_depth;
     if (deep) return false;
-    open_.push_back(std::move(container));
-    keys_.emplace_back();
+    open_.push_back({std::move(container), {}});
     return true;
   }
   bool close() {
-    Tree done = std::move(open_.back());
+    Tree done = std::move(open_.back().container);
     open_.pop_back();
-    keys_.pop_back();
     return add(std::move(done));
   }
 
-  std::vector<Tree> open_;         ///< the innermost last
-  std::vector<std::string> keys_;  ///< for each, the key of the next value
+  std::vector<Open> open_;  ///< the innermost last
 };
 
-/// Whether a number was written as an integer.
-bool is_digits(std::string_view text) {
-  if (text.starts_with('-')) text.remove_prefix(1);
-  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
-}
-
-/// The code point of a character of two or three bytes.
-unsigned code_of(std::string_view character) {
-  unsigned code = static_cast<unsigned char>(character[0]) & (character.size() == 2 ? 0x1fu : 0x0fu);
-  for (const char c : character.substr(1)) code = code << 6 | (static_cast<unsigned char>(c) & 0x3fu);
-  return code;
-}
-
-void put(std::string& out, std::string_view text) {
-  constexpr std::string_view escaped = "\"\\\n\t\r", letters = "\"\\ntr";
-  const auto plain = [](char c) { return c >= ' ' && c != '"' && c != '\\' && c != 0x7f; };
-  out += '"';
-  while (!text.empty()) {
-    const auto run = static_cast<std::size_t>(std::ranges::find_if_not(text, plain) - text.begin());
-    out += text.substr(0, run);
-    text.remove_prefix(run);
-    if (text.empty()) break;
-    const std::size_t length = utf8_length(text);
-    const char c = text.front();
-    if (const std::size_t known = escaped.find(c); known != std::string_view::npos)
-      out += {'\\', letters[known]};
-    else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
-      out += fmt::format("\\u{:04x}", c);
-    else if (length == 0)
-      out += "\xef\xbf\xbd";
-    else if (is_unsafe(text.substr(0, length)))
-      out += fmt::format("\\u{:04x}", code_of(text.substr(0, length)));
-    else
-      out += text.substr(0, length);
-    text.remove_prefix(std::max<std::size_t>(length, 1));
+/// Passes scalars on.
+class Scalars : public Events {
+ public:
+  explicit Scalars(const TakeScalar& take) : take_(take) {}
+  bool start_object(std::size_t /*size*/) override {
+    keys_.emplace_back();
+    return open(true);
   }
-  out += '"';
-}
-
-void put(std::string& out, double number) {
-  if (!std::isfinite(number)) {
-    out += "null";
-    return;
+  bool key(std::string& key) override {
+    keys_.back() = std::move(key);
+    return true;
   }
-  const std::string text = fmt::format("{}", number);
-  out += text;
-  if (text.find_first_of(".e") == std::string::npos) out += ".0";
-}
+  bool end_object() override { return close(); }
+  bool start_array(std::size_t /*size*/) override { return open(false); }
+  bool end_array() override { return close(); }
 
-/// `indent` spaces a level, `depth` levels deep.
-void put(std::string& out, const Tree& tree, std::size_t indent, std::size_t depth) {
-  const auto line = [&](std::size_t levels) {
-    if (indent > 0) out.append(1, '\n').append(indent * levels, ' ');
-  };
-  const bool is_list = tree.is_list();
-  if (is_list || tree.is_map()) {
-    bool first = true;
-    const auto next = [&] {
-      if (!first) out += ',';
-      first = false;
-      line(depth + 1);
-    };
-    out += is_list ? '[' : '{';
-    for (const Tree& item : tree.items()) {
-      next();
-      put(out, item, indent, depth + 1);
-    }
-    for (const auto& [key, value] : tree.entries()) {
-      next();
-      put(out, key);
-      out += indent > 0 ? ": " : ":";
-      put(out, value, indent, depth + 1);
-    }
-    if (!first) line(depth);
-    out += is_list ? ']' : '}';
-  } else if (const std::string* text = tree.as_string()) {
-    put(out, std::string_view(*text));
-  } else if (const auto number = tree.as_int()) {
-    out += std::to_string(*number);
-  } else if (tree.is_real() && is_digits(tree.written)) {
-    out += tree.written;
-  } else if (const auto real = tree.as_real()) {
-    put(out, *real);
-  } else if (const auto truth = tree.as_bool()) {
-    out += *truth ? "true" : "false";
-  } else {
-    out += "null";
+ private:
+  bool add(Tree value) override {
+    take_(keys_, value);
+    return true;
   }
-}
+  bool open(bool is_map) {
+    deep = deep || open_.size() >= max_depth;
+    open_.push_back(is_map);
+    return !deep;
+  }
+  bool close() {
+    if (open_.back()) keys_.pop_back();
+    open_.pop_back();
+    return true;
+  }
+
+  const TakeScalar& take_;
+  std::vector<bool> open_;         ///< whether each open container is a map
+  std::vector<std::string> keys_;  ///< the current one of each open map
+};
 
 std::string place(std::string_view text, std::size_t byte) {
   const std::string_view before = text.substr(0, std::min(byte, text.size()));
@@ -185,40 +161,31 @@ std::string place(std::string_view text, std::size_t byte) {
   return fmt::format("{}:{}", line, before.size() - start + 1);
 }
 
-}  // namespace
-
-Result<Tree> read(std::string_view text, std::string_view source) {
+Result<> parse(std::string_view text, std::string_view source, Events& events) {
   try {
-    Reader reader;
-    if (Json::sax_parse(text, &reader)) return std::move(reader.tree);
-    if (reader.deep)
+    if (Json::sax_parse(text, &events)) return {};
+    if (events.deep)
       return fail(Fault::parse, fmt::format("{}: nested deeper than {} levels", source, max_depth));
-    if (!reader.what.empty())
-      return fail(Fault::parse, fmt::format("{}: {}", source, printable(reader.what, 200)));
-    const std::size_t byte = reader.byte > 0 ? reader.byte - 1 : 0;
+    if (!events.what.empty())
+      return fail(Fault::parse, fmt::format("{}: {}", source, printable(events.what, 200)));
+    const std::size_t byte = events.byte > 0 ? events.byte - 1 : 0;
     return fail(Fault::parse, fmt::format("{}:{}: invalid JSON", source, place(text, byte)));
   } catch (const Json::exception& error) {
     return fail(Fault::parse, fmt::format("{}: {}", source, printable(error.what(), 200)));
   }
 }
 
-std::string write(const Tree& tree, int indent) {
-  std::string out;
-  put(out, tree, static_cast<std::size_t>(std::max(indent, 0)), 0);
-  return out;
+}  // namespace
+
+Result<Tree> read(std::string_view text, std::string_view source) {
+  Reader reader;
+  if (auto done = parse(text, source, reader); !done) return std::unexpected(std::move(done.error()));
+  return std::move(reader.tree);
 }
 
-void Members::add(std::string_view key, const Tree& value) {
-  std::string out = empty_ ? "{\n  " : ",\n  ";
-  empty_ = false;
-  put(out, key);
-  out += ": ";
-  put(out, value, 2, 1);
-  write_(out);
-}
-
-void Members::end() {
-  write_(empty_ ? "{}" : "\n}");
+Result<> each_scalar(std::string_view text, std::string_view source, const TakeScalar& take) {
+  Scalars scalars(take);
+  return parse(text, source, scalars);
 }
 
 }  // namespace base::json

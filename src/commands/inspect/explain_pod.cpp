@@ -108,12 +108,9 @@ std::optional<PodReason> reason_of(const spec::Cluster& cluster, const kube::Pod
 std::string last_lines(const kube::PodExplanation& explanation, std::size_t most) {
   if (explanation.logs.empty()) return {};
   const kube::LogExcerpt& log = explanation.logs.front();
-  std::string text = fmt::format("last log lines of container {}{}:", base::printable(log.container, 80),
-                                 log.is_previous ? " before its restart" : "");
-  const std::size_t first = log.lines.size() > most ? log.lines.size() - most : 0;
+  std::string text = log.title();
   constexpr std::size_t longest = 300;
-  for (std::size_t i = first; i < log.lines.size(); ++i)
-    text += "\n    " + base::printable(log.lines[i], longest);
+  for (const std::string& line : log.shown(most)) text += "\n    " + base::printable(line, longest);
   return text;
 }
 

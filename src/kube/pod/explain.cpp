@@ -1,4 +1,5 @@
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/kube/last_error.hpp"
 
 #include "kube/pod/context.hpp"
 
@@ -34,7 +35,7 @@ std::vector<LogExcerpt> logs_of(const Pod& pod) {
   for (const Container& container : pod.containers) {
     const bool restarted = container.state.kind != "terminated" && !container.previous_log.empty();
     const auto& lines = restarted ? container.previous_log : container.log;
-    if (!lines.empty()) logs.push_back({container.name, restarted, lines});
+    if (!lines.empty()) logs.push_back({container.name, restarted, lines, last_error(lines).end});
   }
   return logs;
 }

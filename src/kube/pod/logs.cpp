@@ -11,71 +11,14 @@ namespace kube::pod {
 
 namespace {
 
-constexpr std::string_view upgrade = "gpuadm upgrade --driver {node}, or use an image for an older CUDA";
+/// The last lines of a log in which known reasons are searched.
+constexpr std::size_t searched_lines = 40;
 
-constexpr std::array<Pattern, 13> log_patterns = {
-    {{{"out of shared memory", "insufficient shared memory", "unable to allocate shared memory(shm)",
-       "/dev/shm/nccl", "SIGBUS", "Bus error"},
-      "shared-memory",
-      "container {container} ran out of shared memory: /dev/shm has {shm}",
-      "mount an emptyDir with medium: Memory at /dev/shm; notebooks and training jobs of gpuadm: --shm 8Gi"},
-     {{"CUDA driver version is insufficient", "cudaErrorInsufficientDriver",
-       "NVIDIA driver on your system is too old", "driver is older than",
-       "forward compatibility was attempted", "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH"},
-      "cuda-driver-too-old",
-      "the driver of node {node} is too old for the CUDA in the image {image}",
-      upgrade},
-     {{"no kernel image is available", "cudaErrorNoKernelImageForDevice",
-       "is not compatible with the current PyTorch", "no SASS or PTX", "unsupported gpu architecture",
-       "CUDA_ERROR_NO_BINARY_FOR_GPU"},
-      "cuda-no-kernel-image",
-      "the program in the image {image} was not built for the GPUs of node {node}",
-      "use an image whose CUDA and framework support the GPU's compute capability"},
-     {{"CUDA out of memory", "torch.OutOfMemoryError", "cudaErrorMemoryAllocation",
-       "CUDA error: out of memory", "CUBLAS_STATUS_ALLOC_FAILED", "CUDA_ERROR_OUT_OF_MEMORY"},
-      "gpu-out-of-memory",
-      "the GPU's memory is too small for the program in container {container}",
-      "{less_gpu_memory}"},
-     {{"OOM when allocating tensor", "failed to allocate memory on device"},
-      "gpu-out-of-memory",
-      "the GPU's memory is too small for the program in container {container}",
-      "{less_gpu_memory}"},
-     {{"no CUDA-capable device", "CUDA_ERROR_NO_DEVICE", "cudaErrorNoDevice", "No CUDA GPUs are available",
-       "Found no NVIDIA driver", "Failed to initialize NVML"},
-      "no-cuda-device",
-      "container {container} sees no GPU",
-      "request a GPU: resources.limits: {nvidia.com/gpu: 1}, and set runtimeClassName: nvidia"},
-     {{"libcuda.so.1: cannot open", "libnvidia-ml.so.1: cannot open",
-       "couldn't communicate with the NVIDIA driver", "Could not find cuda drivers"},
-      "no-cuda-device",
-      "container {container} has no NVIDIA driver libraries",
-      "request a GPU: resources.limits: {nvidia.com/gpu: 1}, and set runtimeClassName: nvidia"},
-     {{"not compiled with CUDA enabled", "Torch not compiled with CUDA"},
-      "image-without-cuda",
-      "the framework in the image {image} was built without CUDA",
-      "use an image with CUDA"},
-     {{"system not yet initialized", "cudaErrorSystemNotReady", "CUDA_ERROR_SYSTEM_NOT_READY"},
-      "fabric-manager",
-      "the GPUs of node {node} are not initialized: the fabric manager does not run",
-      "gpuadm doctor {node} --only gpu.fabric"},
-     {{"uncorrectable ECC error", "GPU is lost", "GPU has fallen off the bus", "cudaErrorDevicesUnavailable",
-       "CUDA-capable device(s) is/are busy", "cudaErrorECCUncorrectable"},
-      "gpu-failed",
-      "a GPU of node {node} failed",
-      "gpuadm doctor {node} --only gpu.health"},
-     {{"illegal memory access", "unspecified launch failure", "device-side assert", "misaligned address",
-       "CUDA error:", "ncclUnhandledCudaError"},
-      "cuda-error",
-      "the program in container {container} failed with a CUDA error",
-      "run it with CUDA_LAUNCH_BLOCKING=1; gpuadm doctor {node} --only gpu.health"},
-     {{"Cannot allocate memory", "std::bad_alloc", "MemoryError"},
-      "out-of-memory",
-      "container {container} could not allocate memory",
-      "increase resources.limits.memory of container {container}"},
-     {{"No space left on device", "Disk quota exceeded"},
-      "volume-full",
-      "container {container} found no space left on a volume or its disk",
-      "free space on the volume, or increase it"}}};
+const Pattern* first_of(std::span<const Pattern* const> patterns, std::string_view text) {
+  for (const Pattern* one : patterns)
+    if (match({one, 1}, text)) return one;
+  return nullptr;
+}
 
 /// Xids that a program causes, not the hardware (NVIDIA's Xid catalog: 13, 31, 43, 45, 68, 69).
 constexpr std::array<int, 6> program_xids = {13, 31, 43, 45, 68, 69};
@@ -103,6 +46,28 @@ std::string driver_text(const facts::Facts& host, const std::string& node) {
                      host.nvidia.driver->cuda ? ", which supports CUDA " + *host.nvidia.driver->cuda : "");
 }
 
+/// What of the host explains that a GPU refuses a program: compute modes and other programs.
+std::vector<std::string> uses_of_gpus(const facts::Facts& host) {
+  constexpr std::size_t most = 3;
+  std::vector<std::string> found;
+  for (const facts::Gpu& gpu : host.nvidia.gpus) {
+    if (gpu.compute_mode && *gpu.compute_mode != "Default" && found.size() < most)
+      found.push_back(fmt::format("GPU {} has compute mode {}", gpu.index, brief(*gpu.compute_mode, 40)));
+    for (const facts::GpuProcess& one : gpu.processes)
+      if (one.type.contains('C') && found.size() < most)
+        found.push_back(fmt::format("GPU {} is used by process {} ({})", gpu.index, brief(one.pid, 20),
+                                    brief(one.name, 80)));
+  }
+  return found;
+}
+
+/// Device files without links in /dev/char: with them the runtime names the devices to systemd, which
+/// otherwise removes them from the cgroup when it reads its units again.
+std::vector<std::string> missing_links(const facts::Facts& host) {
+  if (!host.nvidia.dev_char || !host.nvidia.dev_char->empty()) return {};
+  return {"/dev/char of the node has no links for NVIDIA's devices"};
+}
+
 }  // namespace
 
 std::vector<std::string> failed_log(const Container& container) {
@@ -113,18 +78,25 @@ std::vector<std::string> failed_log(const Container& container) {
   return lines;
 }
 
-std::string last_line(const Container& container) {
-  const auto lines = failed_log(container);
-  for (const std::string& line : lines | std::views::reverse)
-    if (!base::trim(line).empty()) return brief(line, 160);
-  return {};
+bool requests_gpu(const Pod& pod, const Container& container) {
+  const auto is_gpu = [](const auto& amount) {
+    return amount.first.starts_with("nvidia.com/") && amount.second > 0;
+  };
+  return !pod.claims.empty() || std::ranges::any_of(container.limits, is_gpu) ||
+         std::ranges::any_of(container.requests, is_gpu);
 }
 
-LogReason reason_in_log(const Container& container) {
+LogReason reason_in_log(const Context& context, const Container& container, const LastError& error) {
+  const bool has_gpu = requests_gpu(context.pod, container);
+  const auto patterns = patterns_of(has_gpu);
+  if (const Pattern* pattern = first_of(patterns, error.text)) return {pattern, brief(error.text, 200)};
+  if (error.is_own) return {};
   const auto lines = failed_log(container);
-  for (const Pattern& pattern : log_patterns)
-    for (const std::string& line : lines | std::views::reverse)
-      if (match({&pattern, 1}, line)) return {&pattern, brief(line, 200)};
+  const std::size_t end = error.end > 0 ? std::min(error.end, lines.size()) : lines.size();
+  const std::size_t begin = end > searched_lines ? end - searched_lines : 0;
+  for (const Pattern* pattern : patterns)
+    for (const std::string& line : std::span(lines).subspan(begin) | std::views::reverse)
+      if (match({pattern, 1}, line)) return {pattern, brief(line, 200)};
   return {};
 }
 
@@ -159,10 +131,11 @@ std::string shared_memory(const Pod& pod, const Container& container) {
 }
 
 bool is_about_gpus(std::string_view reason) {
-  constexpr std::array<std::string_view, 9> reasons = {
-      "cuda-driver-too-old", "cuda-no-kernel-image", "gpu-out-of-memory",
-      "no-cuda-device",      "gpu-failed",           "cuda-error",
-      "fabric-manager",      "cdi-device-missing",   "nvidia-driver-missing"};
+  constexpr std::array<std::string_view, 14> reasons = {
+      "cuda-driver-too-old", "cuda-no-kernel-image", "gpu-out-of-memory", "no-cuda-device",
+      "gpu-failed",          "cuda-error",           "fabric-manager",    "cdi-device-missing",
+      "gpu-access-lost",     "driver-mismatch",      "gpu-busy",          "nvidia-driver-missing",
+      "gpu-access-refused",  "gpu-memory-in-use"};
   return std::ranges::find(reasons, reason) != reasons.end();
 }
 
@@ -171,6 +144,10 @@ void add_host_facts(const Context& context, const Container& container, PodLink&
   if (!context.host || !ended) return;
   const facts::Facts& host = *context.host;
   link.seen.push_back(driver_text(host, context.pod.node));
+  for (std::string& one : link.reason == "gpu-busy" || link.reason == "gpu-memory-in-use" ? uses_of_gpus(host)
+                          : link.reason == "gpu-access-lost" ? missing_links(host)
+                                                             : std::vector<std::string>())
+    link.seen.push_back(std::move(one));
   const auto xids = xids_during(host, *ended, ended->started);
   for (const auto& [xid, at] : xids)
     if (link.seen.size() < 8)

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "gpuadm/kube/last_error.hpp"
+
 #include "kube/pod/patterns.hpp"
 
 namespace kube::pod {
@@ -7,16 +9,22 @@ namespace kube::pod {
 /// The lines of the run that failed: of the previous run, if the container was restarted since; without a
 /// log, those of its termination message.
 [[nodiscard]] std::vector<std::string> failed_log(const Container& container);
-/// Its last line that is not empty, shortened.
-[[nodiscard]] std::string last_line(const Container& container);
+/// The known reasons in logs, the first that matches counts; some only apply to a container that requests a
+/// GPU.
+[[nodiscard]] std::vector<const Pattern*> patterns_of(bool has_gpu);
 
 /// A reason that the log names, and the line.
 struct LogReason {
   const Pattern* pattern = nullptr;
   std::string line;
 };
-/// Shared memory, GPU and disk problems in the log; the last line that matches counts.
-[[nodiscard]] LogReason reason_in_log(const Container& container);
+/// A known reason in the error that ended the program, then, unless that explains itself, in the last lines
+/// of the log; of these the last line that matches counts.
+[[nodiscard]] LogReason reason_in_log(const Context& context, const Container& container,
+                                      const LastError& error);
+
+/// Whether a container requests a GPU, by a resource or by a claim of its pod.
+[[nodiscard]] bool requests_gpu(const Pod& pod, const Container& container);
 
 /// What to do if the memory of the pod's GPUs is too small: it may have a share of one.
 [[nodiscard]] std::string less_gpu_memory(const Context& context);

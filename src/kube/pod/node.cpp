@@ -10,8 +10,12 @@ namespace kube::pod {
 namespace {
 
 /// Reasons in the status of a pod that its node refused or ended.
-constexpr std::array<Pattern, 11> ended_by_node = {
-    {{{"Evicted"}, "evicted", "node {node} evicted the pod: {message}", "kubectl describe node {node}"},
+constexpr std::array<Pattern, 12> ended_by_node = {
+    {{{"TopologyAffinity"},
+      "topology-affinity",
+      "the kubelet of {node} cannot give the pod CPUs and devices of one NUMA node: {message}",
+      "request fewer GPUs and CPUs, or set topologyManagerPolicy: best-effort for the kubelet of {node}"},
+     {{"Evicted"}, "evicted", "node {node} evicted the pod: {message}", "kubectl describe node {node}"},
      {{"UnexpectedAdmissionError"},
       "device-allocation-failed",
       "the kubelet of {node} could not allocate the pod's devices: {message}",

@@ -93,12 +93,37 @@ std::optional<PodLink> killed_by_probe(const Context& context, const Container& 
       fmt::format("increase initialDelaySeconds, timeoutSeconds or failureThreshold of the {} probe", kind));
 }
 
+/// A process that a signal ended, below a launcher that ended with an exit code.
+PodLink process_killed(const Container& container, const LastError& error, const std::string& shm,
+                       std::vector<std::string> seen) {
+  const std::string process = fmt::format("a process of {}{}", named(container),
+                                          error.rank.empty() ? "" : ", rank " + error.rank + ",");
+  if (error.signal == 7)
+    return broken("run", "shared-memory", fmt::format("{} ended with SIGBUS: /dev/shm has {}", process, shm),
+                  std::move(seen),
+                  "mount an emptyDir with medium: Memory at /dev/shm; notebooks and training jobs of gpuadm: "
+                  "--shm 8Gi");
+  if (error.signal == 9)
+    return broken(
+        "run", "killed",
+        fmt::format("{} was killed with SIGKILL{}", process,
+                    limit_of(container).empty() ? ", often because memory ran out"
+                                                : ", often at its memory limit of " + limit_of(container)),
+        std::move(seen),
+        "increase the memory limit, or use less memory: batch size, workers of data loaders");
+  return broken("run", "process-killed",
+                fmt::format("{} was ended by signal {}{}{}", process, error.signal,
+                            error.text.empty() ? "" : ": ", brief(error.text, 160)),
+                std::move(seen), "see the last log lines");
+}
+
 PodLink by_exit_code(const Context& context, const Container& container, const ContainerState& ended,
-                     std::vector<std::string> seen) {
+                     const LastError& error, std::vector<std::string> seen) {
   const int code = code_of(ended);
   const std::string logs = fmt::format("kubectl -n {} logs {} -c {}{}", context.pod.ns, context.pod.name,
                                        container.name, container.restarts > 0 ? " --previous" : "");
-  const std::string last = last_line(container);
+  const std::string last =
+      (error.rank.empty() || error.text.empty() ? "" : "rank " + error.rank + ": ") + brief(error.text, 160);
   const std::string after = last.empty() ? "" : ": " + last;
   if (code == 137)
     return broken(
@@ -130,8 +155,14 @@ PodLink ended_badly(const Context& context, const Container& container, const Co
   Words words = words_of(context, &container);
   words["shm"] = shared_memory(context.pod, container);
   words["less_gpu_memory"] = less_gpu_memory(context);
-  if (LogReason found = reason_in_log(container); found.pattern) {
-    seen.push_back("log: " + found.line);
+  const std::vector<std::string> log = failed_log(container);
+  const LastError error = last_error(log);
+  const LogReason found = reason_in_log(context, container, error);
+  if (found.pattern) seen.push_back("log: " + found.line);
+  if (!error.previous.empty()) seen.push_back("log: " + brief(error.previous, 200));
+  if (!error.origin.empty()) seen.push_back("at: " + brief(error.origin, 200));
+  if (found.pattern) {
+    words["line"] = brief(found.line, 160);
     PodLink link = broken("run", *found.pattern, words, std::move(seen));
     if (is_about_gpus(link.reason)) add_host_facts(context, container, link);
     return link;
@@ -143,7 +174,11 @@ PodLink ended_badly(const Context& context, const Container& container, const Co
                   "mount an emptyDir with medium: Memory at /dev/shm; notebooks and training jobs of gpuadm: "
                   "--shm 8Gi");
   if (auto link = killed_by_probe(context, container, ended, seen)) return std::move(*link);
-  PodLink link = by_exit_code(context, container, ended, std::move(seen));
+  if (error.signal > 0 && code_of(ended) < signal_base) {
+    seen.push_back("log: " + brief(error.text, 200));
+    return process_killed(container, error, words["shm"], std::move(seen));
+  }
+  PodLink link = by_exit_code(context, container, ended, error, std::move(seen));
   if (link.reason == "exit-code" && container.limits.contains("nvidia.com/gpu"))
     add_host_facts(context, container, link);
   return link;

@@ -43,11 +43,8 @@ std::string logs_text(const PodExplanation& explanation) {
   std::string text;
   // One log, so that it fits on a screen.
   for (const LogExcerpt& log : explanation.logs) {
-    text += fmt::format("  last log lines of container {}{}:\n", base::printable(log.container),
-                        log.is_previous ? " before its restart" : "");
-    for (std::size_t i = log.lines.size() > shown_lines ? log.lines.size() - shown_lines : 0;
-         i < log.lines.size(); ++i)
-      text += "    " + base::printable(log.lines[i], 200) + "\n";
+    text += "  " + log.title() + "\n";
+    for (const std::string& one : log.shown(shown_lines)) text += "    " + base::printable(one, 200) + "\n";
     break;
   }
   return text;
@@ -93,6 +90,17 @@ Tree to_tree(const PodLink& link) {
 }
 
 }  // namespace
+
+std::span<const std::string> LogExcerpt::shown(std::size_t most) const {
+  const std::size_t count = std::min(end > 0 ? end : lines.size(), lines.size());
+  return std::span(lines).subspan(count > most ? count - most : 0, std::min(count, most));
+}
+
+std::string LogExcerpt::title() const {
+  const std::string whose = base::printable(container, 80) + (is_previous ? " before its restart" : "");
+  return end > 0 && end < lines.size() ? fmt::format("log of container {} up to its error:", whose)
+                                       : fmt::format("last log lines of container {}:", whose);
+}
 
 std::string node_to_inspect(const PodExplanation& explanation) {
   const PodLink* first = explanation.first();

@@ -3,6 +3,7 @@
 #include "gpuadm/base/text.hpp"
 
 #include "commands/shared_options.hpp"
+#include "commands/workloads/serve/fit_check.hpp"
 #include "commands/workloads/serve/key_file.hpp"
 #include "commands/workloads/serve/serve.hpp"
 #include "commands/workloads/serve/serve_plan.hpp"
@@ -26,6 +27,7 @@ struct ServeCreateOptions {
   std::filesystem::path hub_token;  ///< file
   bool yaml = false;                ///< print the objects instead of creating them
   bool offline = false;             ///< with `yaml`: connect to no host
+  bool unchecked = false;           ///< whether the model fits
   bool keep = false;                ///< keep the objects if it does not become ready
   bool tunnel = false;              ///< open a tunnel once it is ready
   Consent consent = Consent::ask;   ///< to a storage for the first volume of the cluster
@@ -98,6 +100,10 @@ Result<Outcome> serve_create(const ServeCreateOptions& given, Io& io) {
   if (const std::string note = workload::note_of_share(plan.service.supply, plan.server.pod.gpus);
       !note.empty())
     io.err(note + "\n");
+  if (!options.unchecked)
+    if (const std::string fit = TRY(check_model_fit(plan, options.hosts, keys.hub_token, *cluster));
+        !fit.empty())
+      io.err(fit + "\n");
   ServiceCreation creation{.plan = plan.service,
                            .objects = plan.objects(keys),
                            .service = service,
@@ -185,6 +191,8 @@ Command serve_create_command() {
                 "-y,--yes", options.consent, Consent::given,
                 "With --size: if the cluster has no storage, make a local one, and add it to the cluster "
                 "file, without asking");
+            line.flag("--no-check", options.unchecked,
+                      "Do not check first whether the model fits, as gpuadm serve check does");
             line.flag("--keep", options.keep, "Keep a served model that does not become ready");
             line.choice<bool, bool>("-o,--output", options.yaml, {{"text", false}, {"yaml", true}},
                                     "yaml: print the objects, with a new key, instead of creating them");

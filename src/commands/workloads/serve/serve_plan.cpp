@@ -34,20 +34,24 @@ Result<> use_first_part(workload::ModelSource& source) {
   return {};
 }
 
-/// The claim with the model: it has that name, or is on the storage of that name.
-Result<> find_claim(workload::ModelSource& source, const std::string& ns, const Hosts& hosts,
-                    ReachedCluster& cluster) {
-  if (source.kind != workload::ModelSource::Kind::storage) return {};
+/// The claim with the model: it has that name, or is on the storage of that name. Returns whether it is on a
+/// storage of gpuadm.
+Result<bool> find_claim(workload::ModelSource& source, const std::string& ns, const Hosts& hosts,
+                        ReachedCluster& cluster) {
+  if (source.kind != workload::ModelSource::Kind::storage) return false;
   const auto objects = TRY(cluster.client().get({{"persistentvolumeclaims"}, ns, {}}));
   std::vector<std::string> names = workload::names_in(objects, "PersistentVolumeClaim");
   const auto has = [&](const std::string& name) { return std::ranges::find(names, name) != names.end(); };
-  if (has(source.storage)) return {};
+  if (has(source.storage))
+    return std::ranges::any_of(workload::claims_in(objects), [&](const workload::ClaimOnStorage& claim) {
+      return claim.name == source.storage;
+    });
   const spec::Cluster known = TRY(with_known_storages(hosts, cluster.spec(), cluster.client()));
   const std::string storage = source.storage;
   if (spec::find_storage(known, storage)) {
     TRY(use_first_part(source));
     for (const workload::ClaimOnStorage& claim : workload::claims_in(objects))
-      if (claim.storage == storage && claim.name == source.storage) return {};
+      if (claim.storage == storage && claim.name == source.storage) return true;
   }
   return base::fail(
       Fault::blocked,
@@ -91,13 +95,15 @@ Result<workload::ModelServer> read_request(const workload::ServeRequest& request
 Result<ServePlan> plan_serve(const workload::ServeRequest& request, const Hosts& hosts,
                              ReachedCluster& cluster) {
   workload::ModelServer server = TRY(read_request(request, cluster.assets()));
-  TRY(find_claim(server.source, server.pod.ns, hosts, cluster));
+  const bool is_on_storage = TRY(find_claim(server.source, server.pod.ns, hosts, cluster));
   ServicePlan service = TRY(plan_service(server.pod, hosts, cluster));
   // A volume of its own may be bound to one node, on which the GPUs of the old pod are not free yet.
   server.rolling = service.pod.claim.empty() && check_fit(service.supply, server.pod.gpus,
                                                           server.replicas + 1, workload::Placement::anywhere)
                                                     .has_value();
-  return complete_serve(std::move(service), std::move(server));
+  ServePlan plan = TRY(complete_serve(std::move(service), std::move(server)));
+  plan.is_on_storage = is_on_storage;
+  return plan;
 }
 
 Result<ServePlan> plan_serve_offline(const workload::ServeRequest& request, const Hosts& hosts,

@@ -13,6 +13,7 @@ namespace commands {
 struct ServePlan {
   ServicePlan service;
   workload::ModelServer server;
+  bool is_on_storage = false;  ///< the claim of its model is on a storage of gpuadm
   [[nodiscard]] std::vector<base::Tree> objects(const workload::ServeKeys& keys) const {
     return service.with_volume(workload::objects_of(server, service.parts, keys));
   }

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+/// What the log of a program says of its end. Known words rank lines; a line without them is not lost.
+namespace kube {
+
+struct LastError {
+  std::string text;     ///< "ValueError: 3 is odd", or the line that says most; empty: the log is empty
+  std::size_t end = 0;  ///< the number of lines up to its last one
+  bool is_own = false;  ///< an exception of Python that says what is wrong with the program or its input
+  std::string
+      origin;  ///< "train.py, line 41, in step: loss.backward()": in the user's own file; may be empty
+  std::string
+      previous;      ///< the first of the errors just before it, or the cause of the exception; may be empty
+  std::string rank;  ///< of the process that failed first, as a launcher numbers it; empty: unknown
+  int signal = 0;    ///< that ended the first process, according to its launcher; 0: none
+};
+
+/// The error that ended a program. Of a Python program it is the last exception that was not handled; a
+/// launcher's own exception (torchrun, vLLM) leads to the one of the process that failed first. Of any other
+/// program it is the last line about an error, then the last line. At most 1,000 bytes a text.
+[[nodiscard]] LastError last_error(std::span<const std::string> log);
+
+}  // namespace kube

@@ -1,0 +1,98 @@
+#include "kube/pod/launcher.hpp"
+
+#include "gpuadm/base/text.hpp"
+
+#include "kube/pod/context.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace kube::pod {
+
+namespace {
+
+/// The number at the beginning of a text after blanks, colons and equal signs; negative ones, too.
+std::string number_after(std::string_view text) {
+  const std::size_t begin = text.find_first_not_of(" \t:=");
+  if (begin == std::string_view::npos) return {};
+  std::size_t end = begin + (text[begin] == '-' ? 1 : 0);
+  while (end < text.size() && text[end] >= '0' && text[end] <= '9' && end - begin < 8) ++end;
+  return std::string(text.substr(begin, end - begin));
+}
+
+/// The signal of "exitcode: -9", "return code = -9" or "died with <Signals.SIGKILL: 9>"; 0: none.
+int signal_in(std::string_view line) {
+  constexpr int most = 64;
+  for (const std::string_view word : {"exitcode", "return code", "returncode", "exit code"}) {
+    const std::size_t at = line.find(word);
+    if (at == std::string_view::npos) continue;
+    if (const auto code = base::to_int(number_after(line.substr(at + word.size())));
+        code && *code < 0 && *code >= -most)
+      return static_cast<int>(-*code);
+  }
+  constexpr std::string_view died = "died with <Signals.";
+  if (const std::size_t at = line.find(died); at != std::string_view::npos)
+    if (const std::size_t colon = line.find(':', at); colon != std::string_view::npos)
+      if (const auto code = base::to_int(number_after(line.substr(colon)));
+          code && *code > 0 && *code <= most)
+        return static_cast<int>(*code);
+  return 0;
+}
+
+}  // namespace
+
+bool is_one_of(std::string_view name, std::span<const std::string_view> names) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+bool is_of_launcher(const Exception& one) {
+  constexpr std::array<std::string_view, 7> names = {
+      "ChildFailedError", "CalledProcessError", "ProcessExitedException", "BrokenProcessPool",
+      "EngineDeadError",  "SystemExit",         "KeyboardInterrupt"};
+  return is_one_of(one.name, names) ||
+         mentions_any(one.text, {"root cause", "see stack trace", "see above", "background process"});
+}
+
+bool is_of_lost_peer(const Exception& one) {
+  return one.name == "DistBackendError" || one.name == "DistNetworkError" ||
+         mentions_any(one.text, {"connection reset by peer", "broken pipe", "connection closed by",
+                                 "remote process exited", "rendezvous"});
+}
+
+FirstFailure first_failure(std::span<const std::string> log) {
+  FirstFailure found;
+  bool is_root = false;
+  for (const std::string& line : log) {
+    // "rank      : 1 (local_rank: 1)" after "Root Cause (first observed failure):"
+    const std::string_view text = base::trim(line);
+    if (text.contains("Root Cause")) is_root = true;
+    if (is_root && text.starts_with("rank")) found.rank = number_after(text.substr(4));
+    // Of the other processes the launcher says how it ended them itself.
+    if (is_root && text.starts_with("exitcode")) {
+      found.signal = signal_in(text);
+      return found;
+    }
+    if (found.signal == 0 && !is_root) found.signal = signal_in(text);
+    // "Process name: [[27812,1],1]" after "The first process to do so was:"
+    if (const std::size_t at = text.find("Process name: [["); at != std::string_view::npos)
+      if (const std::size_t comma = text.rfind(','); comma != std::string_view::npos && comma > at)
+        found.rank = number_after(text.substr(comma + 1));
+  }
+  return found;
+}
+
+bool has_rank(std::string_view process, std::string_view rank) {
+  if (rank.empty()) return false;
+  return process.contains(fmt::format("rank{}]", rank)) ||
+         process.contains(fmt::format("default{}]", rank)) || process.contains(fmt::format(",{}]", rank));
+}
+
+bool is_of_torchrun(std::string_view line) {
+  return line.contains("ChildFailedError") || base::trim(line).ends_with(" FAILED") ||
+         line.contains("Root Cause (") ||
+         (line.contains("torch/distributed/elastic/") && !line.contains("(exitcode: -"));
+}
+
+}  // namespace kube::pod

@@ -1,0 +1,175 @@
+#include "model/remarks.hpp"
+
+#include "gpuadm/base/text.hpp"
+#include "gpuadm/model/types.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace model {
+
+namespace {
+
+using Weight = Remark::Weight;
+
+class Remarks {
+ public:
+  Remarks(const Model& model, const Demand& demand, const EngineMemory& engine, const Fit& fit)
+      : model_(model), demand_(demand), engine_(engine), fit_(fit) {}
+
+  std::vector<Remark> all() {
+    if (!model_.is_known()) add(Weight::unknown, fmt::format("the cache is unknown: {}", model_.unknown));
+    divide();
+    types();
+    driver();
+    context();
+    free_memory();
+    host();
+    return std::move(remarks_);
+  }
+
+ private:
+  void add(Weight weight, std::string what, std::string fix = {}) {
+    remarks_.push_back({weight, std::move(what), std::move(fix)});
+  }
+
+  void divide() {
+    if (const std::string why = why_not_divided(model_, engine_, fit_.gpus); !why.empty())
+      add(Weight::blocks, why, "use a number of GPUs that divides the heads");
+  }
+
+  /// llama.cpp converts what the GPU lacks.
+  void types() {
+    if (!engine_.by_heads) return;
+    for (const std::string& name : {model_.type, model_.compute == model_.type ? "" : model_.compute}) {
+      const WeightType* type = find_weight_type(name);
+      if (!type || type->native.major == 0) continue;
+      if (!demand_.capability) {
+        add(Weight::unknown,
+            fmt::format("the weights are {}, and the GPU's compute capability is unknown", name));
+        continue;
+      }
+      const std::string has = demand_.capability->minor_text(), needs = type->native.minor_text();
+      const std::string gpu = demand_.gpu.empty() ? "the GPU" : base::printable(demand_.gpu, 80);
+      if (*demand_.capability < type->least)
+        add(Weight::blocks,
+            fmt::format("{} lacks {}: its compute capability is {}, needed is {}", gpu, name, has, needs),
+            name == "bf16" ? "compute in 16-bit floats of the older kind: --dtype half"
+                           : "use weights of 16 bits");
+      else if (*demand_.capability < type->native)
+        add(Weight::warns,
+            fmt::format("{} lacks {} arithmetic: its compute capability is {}, needed is {}; the engine "
+                        "converts the weights to 16 bits while it computes",
+                        gpu, name, has, needs));
+    }
+    const CacheType* cache = find_cache_type(demand_.cache_type);
+    if (!cache)
+      add(Weight::blocks,
+          fmt::format("the cache type {} is unknown", base::printable(demand_.cache_type, 40)),
+          "--cache-type auto");
+    else if (cache->native.major > 0 && demand_.capability && *demand_.capability < cache->native)
+      add(Weight::blocks,
+          fmt::format("the GPU lacks the cache type {}: its compute capability is {}, needed is {}",
+                      cache->name, demand_.capability->minor_text(), cache->native.minor_text()),
+          "--cache-type auto");
+  }
+
+  void driver() {
+    if (demand_.image_cuda.empty()) return;
+    const auto needed = base::Version::parse(demand_.needed_driver),
+               has = base::Version::parse(demand_.driver);
+    if (!needed || !has)
+      add(Weight::unknown, fmt::format("whether the driver runs CUDA {} of the image is unknown",
+                                       base::printable(demand_.image_cuda, 20)));
+    else if (*has < *needed)
+      add(Weight::blocks,
+          fmt::format("the image has CUDA {}, which needs driver {}; the host has {}",
+                      base::printable(demand_.image_cuda, 20), demand_.needed_driver,
+                      base::printable(demand_.driver, 20)),
+          "use an image with an older CUDA, or upgrade the driver");
+  }
+
+  void context() {
+    if (model_.context == 0)
+      add(fit_.context == 0 ? Weight::unknown : Weight::warns,
+          "the model does not say the context it was trained for",
+          fit_.context == 0 ? "--context TOKENS" : "");
+    else if (fit_.context > model_.context)
+      add(Weight::blocks,
+          fmt::format("the context of {} tokens is longer than the {} that the model was trained for",
+                      grouped(fit_.context), grouped(model_.context)),
+          fmt::format("--context {}", model_.context));
+  }
+
+  void free_memory() {
+    if (demand_.memory_total == 0) {
+      add(Weight::unknown, "the memory of the GPUs is unknown", "name a host, or --gpu-memory SIZE");
+      return;
+    }
+    const auto wanted =
+        static_cast<std::uint64_t>(static_cast<double>(demand_.memory_total) * engine_.usable);
+    if (engine_.usable >= 1 || fit_.free >= wanted) return;
+    add(Weight::warns,
+        fmt::format("{} of the GPU are free, and {} would take {}: it does not start with its defaults",
+                    base::human_bytes(fit_.free), engine_.name, base::human_bytes(wanted)),
+        fmt::format("{} {:.2f}", engine_.reduce,
+                    static_cast<double>(fit_.free) / static_cast<double>(demand_.memory_total) - 0.005));
+  }
+
+  void host() {
+    if (demand_.disk_free && *demand_.disk_free < fit_.disk)
+      add(Weight::blocks,
+          fmt::format("the weights have {}, and the disk has {} free", base::human_bytes(fit_.disk),
+                      base::human_bytes(*demand_.disk_free)),
+          "free space, or use another storage");
+    if (demand_.host_memory && *demand_.host_memory < fit_.host_memory)
+      add(Weight::warns,
+          fmt::format("the host has {} of memory, and the largest file has {}: loading will be slow",
+                      base::human_bytes(*demand_.host_memory), base::human_bytes(fit_.host_memory)));
+    if (demand_.shm && *demand_.shm < fit_.shm)
+      add(Weight::blocks,
+          fmt::format("/dev/shm has {}, and {} GPUs need {}", base::human_bytes(*demand_.shm), fit_.gpus,
+                      base::human_bytes(fit_.shm)),
+          "mount an emptyDir with medium: Memory at /dev/shm");
+  }
+
+  const Model& model_;
+  const Demand& demand_;
+  const EngineMemory& engine_;
+  const Fit& fit_;
+  std::vector<Remark> remarks_ = {};
+};
+
+}  // namespace
+
+std::string grouped(std::uint64_t number) {
+  std::string text = std::to_string(number);
+  for (std::size_t place = text.size(); place > 3;) text.insert(place -= 3, ",");
+  return text;
+}
+
+/// vLLM: "Total number of attention heads must be divisible by tensor parallel size"
+/// (vllm/config/model.py, verify_with_parallel_config); heads for keys and values are divided, or copied
+/// (QKVParallelLinear: one of both numbers divides the other).
+std::string why_not_divided(const Model& model, const EngineMemory& engine, int gpus) {
+  if (gpus <= 1 || model.heads == 0) return {};
+  if (!engine.by_heads)
+    return gpus <= model.layers + 1 || model.layers == 0
+               ? ""
+               : fmt::format("{} GPUs cannot share {} layers", gpus, model.layers);
+  if (model.heads % gpus != 0)
+    return fmt::format("{} attention heads cannot be divided among {} GPUs", model.heads, gpus);
+  if (model.kv_rank > 0 || model.kv_heads == 0) return {};
+  const bool divides = model.kv_heads >= gpus ? model.kv_heads % gpus == 0 : gpus % model.kv_heads == 0;
+  return divides ? ""
+                 : fmt::format("{} heads for keys and values cannot be divided among {} GPUs", model.kv_heads,
+                               gpus);
+}
+
+std::vector<Remark> remarks_on(const Model& model, const Demand& demand, const EngineMemory& engine,
+                               const Fit& fit) {
+  return Remarks(model, demand, engine, fit).all();
+}
+
+}  // namespace model
