@@ -76,6 +76,10 @@ exits 0 gpuadm workload list -f cluster.yaml -o json
 jq -e '.workloads[] | select(.kind == "serve") | .name == "tiny" and .state == "ready" and .gpus == "1"' out >/dev/null || fail "the list is wrong"
 exits 0 serve show tiny -o json
 jq -e '.model == "models:/tiny.gguf" and .engine == "llama.cpp" and .state == "ready"' out >/dev/null || fail "it is shown wrong"
+exits 0 serve logs tiny
+says "listening on http"
+exits 0 serve bench tiny --clients 2 --seconds 3 --tokens 8 -o json
+jq -e '.requests > 0 and .errors == 0 and .tokensPerSecond > 0 and .firstTokenP50 > 0' out >/dev/null || fail "the measurement is wrong"
 exits 3 gpuadm reset -f cluster.yaml -y
 complains "served model default/tiny (1 GPU on node)"
 
@@ -103,7 +107,7 @@ is "$(on node "cat $folder/tiny.gguf | sha256sum")" "$(sha256sum <tiny.gguf)"
 
 # What cannot be loaded is named with the words of the engine, and removed.
 on node "head -c 4000 $folder/tiny.gguf >$folder/short.gguf && chmod 0644 $folder/short.gguf"
-exits 1 gpuadm serve create bad --model models:/short.gguf --image lab.local/llama:1 -f cluster.yaml
+exits 1 gpuadm serve create bad --model models:/short.gguf --engine llama.cpp --image lab.local/llama:1 -f cluster.yaml
 complains "the served model default/bad does not become ready: "
 complains "short.gguf"
 is "$(objects)" ""
