@@ -105,9 +105,13 @@ is "$(objects)" ""
 is "$(key_file tiny)" ""
 is "$(on node "cat $folder/tiny.gguf | sha256sum")" "$(sha256sum <tiny.gguf)"
 
-# What cannot be loaded is named with the words of the engine, and removed.
+# A damaged model is refused before anything is created; what cannot be loaded is named with the words of the engine, and removed.
 on node "head -c 4000 $folder/tiny.gguf >$folder/short.gguf && chmod 0644 $folder/short.gguf"
-exits 1 gpuadm serve create bad --model models:/short.gguf --engine llama.cpp --image lab.local/llama:1 -f cluster.yaml
+bad() { gpuadm serve create bad --model models:/short.gguf --engine llama.cpp --image lab.local/llama:1 -f cluster.yaml "$@"; }
+exits 1 bad
+complains "short.gguf"
+is "$(objects)" ""
+exits 1 bad --no-check
 complains "the served model default/bad does not become ready: "
 complains "short.gguf"
 is "$(objects)" ""

@@ -12,7 +12,6 @@ namespace {
 
 using report::Finding;
 using report::Severity;
-using report::Verdict;
 
 constexpr std::pair<TaintPolicy, std::string_view> policies[] = {
     {TaintPolicy::off, "off"}, {TaintPolicy::blocker, "blocker"}, {TaintPolicy::warning, "warning"}};
@@ -66,9 +65,9 @@ HealthCondition condition_of(Part part, std::span<const Finding> findings, Sever
   for (const Finding& finding : findings) {
     if (part_of(finding.id) != part) continue;
     any = true;
-    if (finding.verdict == Verdict::pass) ++passed;
+    if (finding.verdict == report::Verdict::pass) ++passed;
     if (!report::is_open(finding) || finding.severity == Severity::note) continue;
-    if (finding.verdict == Verdict::unknown || finding.verdict == Verdict::timeout) {
+    if (finding.verdict == report::Verdict::unknown || finding.verdict == report::Verdict::timeout) {
       ++unknown;
       if (!unclear || finding.severity > unclear->severity) unclear = &finding;
     } else if (finding.severity < limit) {
