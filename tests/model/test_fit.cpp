@@ -38,7 +38,7 @@ model::Demand h100(std::uint64_t context, int concurrency) {
   return demand;
 }
 
-bool says(const model::Fit& fit, model::Remark::Weight weight, std::string_view text) {
+bool has_remark(const model::Fit& fit, model::Remark::Weight weight, std::string_view text) {
   return std::ranges::any_of(fit.remarks, [&](const model::Remark& remark) {
     return remark.weight == weight && remark.what.find(text) != std::string::npos;
   });
@@ -80,13 +80,13 @@ TEST_CASE("fit: heads are divided among GPUs as vLLM divides them") {
     CHECK(model::fit(llama(), demand).verdict == model::Verdict::fits);
   }
   demand.gpus = 3;
-  CHECK(
-      says(model::fit(llama(), demand), Weight::blocks, "32 attention heads cannot be divided among 3 GPUs"));
+  CHECK(has_remark(model::fit(llama(), demand), Weight::blocks,
+                   "32 attention heads cannot be divided among 3 GPUs"));
   model::Model six = llama();
   six.kv_heads = 6;
   demand.gpus = 4;
-  CHECK(says(model::fit(six, demand), Weight::blocks,
-             "6 heads for keys and values cannot be divided among 4 GPUs"));
+  CHECK(has_remark(model::fit(six, demand), Weight::blocks,
+                   "6 heads for keys and values cannot be divided among 4 GPUs"));
   // 16 GPUs share 8 heads for keys and values: each has one.
   demand.gpus = 16;
   CHECK(model::fit(llama(), demand).cache == gib / 8);
@@ -106,21 +106,21 @@ TEST_CASE("fit: a type that the GPU lacks blocks, or is converted") {
   demand.capability = base::Version{7, 5, -1};
   auto fit = model::fit(llama(), demand);
   CHECK(fit.verdict == model::Verdict::does_not_fit);
-  CHECK(says(fit, Weight::blocks, "lacks bf16: its compute capability is 7.5, needed is 8.0"));
+  CHECK(has_remark(fit, Weight::blocks, "lacks bf16: its compute capability is 7.5, needed is 8.0"));
   model::Model other = llama();
   other.type = "fp8";
   demand.capability = base::Version{8, 6, -1};
   fit = model::fit(other, demand);
   CHECK(fit.verdict == model::Verdict::fits);
-  CHECK(says(fit, Weight::warns, "lacks fp8 arithmetic: its compute capability is 8.6, needed is 8.9"));
+  CHECK(has_remark(fit, Weight::warns, "lacks fp8 arithmetic: its compute capability is 8.6, needed is 8.9"));
   other.type = "mxfp4";
   demand.capability = base::Version{9, 0, -1};
-  CHECK(says(model::fit(other, demand), Weight::warns, "lacks mxfp4 arithmetic"));
+  CHECK(has_remark(model::fit(other, demand), Weight::warns, "lacks mxfp4 arithmetic"));
   demand.capability = base::Version{7, 5, -1};
-  CHECK(says(model::fit(other, demand), Weight::blocks, "lacks mxfp4"));
+  CHECK(has_remark(model::fit(other, demand), Weight::blocks, "lacks mxfp4"));
   demand.capability = base::Version{8, 0, -1};
   demand.cache_type = "fp8";
-  CHECK(says(model::fit(llama(), demand), Weight::blocks, "lacks the cache type fp8"));
+  CHECK(has_remark(model::fit(llama(), demand), Weight::blocks, "lacks the cache type fp8"));
   demand.capability.reset();
   demand.cache_type.clear();
   CHECK(model::fit(llama(), demand).verdict == model::Verdict::unknown);
@@ -148,32 +148,33 @@ TEST_CASE("fit: what is unknown is never fine") {
 }
 
 TEST_CASE("fit: context, driver, disk, memory and /dev/shm are compared") {
-  CHECK(says(model::fit(llama(), h100(200'000, 1)), Weight::blocks,
-             "the context of 200,000 tokens is longer than the 131,072"));
+  CHECK(has_remark(model::fit(llama(), h100(200'000, 1)), Weight::blocks,
+                   "the context of 200,000 tokens is longer than the 131,072"));
   model::Demand demand = h100(8192, 1);
   demand.image_cuda = "13.0";
   CHECK(model::fit(llama(), demand).verdict == model::Verdict::unknown);
   demand.needed_driver = "580.65.06";
   demand.driver = "570.86";
-  CHECK(says(model::fit(llama(), demand), Weight::blocks,
-             "the image has CUDA 13.0, which needs driver 580.65.06"));
+  CHECK(has_remark(model::fit(llama(), demand), Weight::blocks,
+                   "the image has CUDA 13.0, which needs driver 580.65.06"));
   demand.driver = "580.95.05";
   CHECK(model::fit(llama(), demand).verdict == model::Verdict::fits);
   demand.disk_free = gib;
-  CHECK(says(model::fit(llama(), demand), Weight::blocks,
-             "the weights have 15.0 GiB, and the disk has 1.0 GiB"));
+  CHECK(has_remark(model::fit(llama(), demand), Weight::blocks,
+                   "the weights have 15.0 GiB, and the disk has 1.0 GiB"));
   demand.disk_free.reset();
   demand.host_memory = 4 * gib;
-  CHECK(says(model::fit(llama(), demand), Weight::warns, "loading will be slow"));
+  CHECK(has_remark(model::fit(llama(), demand), Weight::warns, "loading will be slow"));
   demand.gpus = 2;
   demand.shm = 64u << 20;
-  CHECK(says(model::fit(llama(), demand), Weight::blocks, "/dev/shm has 64.0 MiB, and 2 GPUs need 2.0 GiB"));
+  CHECK(has_remark(model::fit(llama(), demand), Weight::blocks,
+                   "/dev/shm has 64.0 MiB, and 2 GPUs need 2.0 GiB"));
   demand = h100(8192, 1);
   demand.memory_free = 60 * gib;
   const auto fit = model::fit(llama(), demand);
   CHECK(fit.verdict == model::Verdict::fits);
   CHECK(fit.available == 60 * gib);
-  CHECK(says(fit, Weight::warns, "it does not start with its defaults"));
+  CHECK(has_remark(fit, Weight::warns, "it does not start with its defaults"));
 }
 
 TEST_CASE("fit: layers with a window store the window and one batch") {
@@ -184,4 +185,12 @@ TEST_CASE("fit: layers with a window store the window and one batch") {
   demand.cache_type = "q8_0";
   CHECK(model::fit(model, demand).cache ==
         static_cast<std::uint64_t>(16.0 * 2048 * (131072 + 1024 + 512) * 34 / 32));
+}
+
+TEST_CASE("fit: sizes that cannot be are too large, and do not overflow") {
+  model::Model model = llama();
+  model.cache = {{10'000, 200'000'000'000, 0, true}};
+  const auto fit = model::fit(model, h100(1'000'000, 1'000'000));
+  CHECK(fit.verdict == model::Verdict::does_not_fit);
+  CHECK(fit.cache == 9'000'000'000'000'000'000ull);
 }

@@ -31,7 +31,7 @@ TEST_CASE("model: the header of a GGUF file is read without its tensors") {
   CHECK(model->cache[0] == model::CacheLayers{2, 2 * (16 + 16), 0, true});
 }
 
-TEST_CASE("model: a file that is no GGUF file is named with the reason") {
+TEST_CASE("model: an invalid GGUF file is named with the reason") {
   using model::File;
   CHECK(error_of(one({"x.gguf", 40, "<!DOCTYPE html><html>Sign in"})) ==
         "models:/x: x.gguf: is an HTML page and not a part of a model: a login or error page was downloaded");

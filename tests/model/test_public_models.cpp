@@ -91,7 +91,7 @@ model::Files gguf_of(const Tree& test) {
   return {"case", {file.file("model.gguf", offset)}};
 }
 
-double error_of(double computed, double reported) {
+double relative_error(double computed, double reported) {
   return std::abs(computed - reported) / reported;
 }
 
@@ -128,11 +128,11 @@ TEST_CASE("model: weights and cache of public models are those that engines repo
     CHECK_MESSAGE(model->is_known(), model->unknown);
     const Tree &weights = *test->find("weights"), &cache = *test->find("cache");
     const double size = static_cast<double>(model->bytes) / (1u << 30);
-    const double wrong_weights = error_of(size, weights.find("GiB")->as_real().value_or(0));
+    const double wrong_weights = relative_error(size, weights.find("GiB")->as_real().value_or(0));
     CHECK_MESSAGE(wrong_weights <= 0.02,
                   fmt::format("{}: weights {:.2f} GiB, off by {:.2f} %", name, size, wrong_weights * 100));
     const auto [computed, reported] = cache_of(*model, cache);
-    const double wrong_cache = error_of(computed, reported);
+    const double wrong_cache = relative_error(computed, reported);
     CHECK_MESSAGE(wrong_cache <= 0.05,
                   fmt::format("{}: cache {} bytes, off by {:.2f} %", name, computed, wrong_cache * 100));
     CHECK(!text_of(weights, "source").empty());

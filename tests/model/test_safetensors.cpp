@@ -35,7 +35,7 @@ TEST_CASE("model: a folder with config.json and safetensors is read from headers
   CHECK(model->cache == std::vector<model::CacheLayers>{{2, 64, 0, true}});
 }
 
-TEST_CASE("model: a file of safetensors that is none, or is truncated, is named with the reason") {
+TEST_CASE("model: an invalid or truncated safetensors file is named with the reason") {
   CHECK(error_with(safetensors("model.safetensors", tiny_header, 4095))
             .starts_with("m: model.safetensors: truncated"));
   CHECK(error_with({"model.safetensors", 20, "<html><body>401</body>"}).find("is an HTML page") !=
@@ -89,7 +89,7 @@ TEST_CASE("model: the index decides which files are weights, and a missing one i
   CHECK(error_of(files).find("names a file outside of the model: ../../etc/shadow") != std::string::npos);
 }
 
-TEST_CASE("model: config.json that is no configuration is named, and an unknown architecture is unknown") {
+TEST_CASE("model: an invalid config.json is named, and an unknown architecture is unknown") {
   const auto with = [](const std::string& config) {
     return model::Files{"m", {config_file(config), safetensors("model.safetensors", tiny_header, 4096)}};
   };
