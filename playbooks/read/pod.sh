@@ -1,7 +1,7 @@
 # shellcheck shell=sh disable=SC2154,SC2016
-# Functions for playbooks/cluster.sh with purpose=pod: what `gpuadm explain pod` reads of a pod, or of the pods of a notebook, a training
-# job or a controller. The sections are described in docs/reference/cluster.md. Variables: pod_space, its namespace (empty: default,
-# otherwise any); pod_name.
+# Functions for playbooks/cluster.sh with purpose=pod: what `gpuadm explain pod` reads of a pod, or of the pods of a notebook, a served
+# model, a training job or a controller. The sections are described in docs/reference/cluster.md. Variables: pod_space, its namespace
+# (empty: default, otherwise any); pod_name.
 
 # The last lines and bytes of a log, and the number of containers whose logs are read. A launcher prints much after the error of the process
 # that failed first.
@@ -30,7 +30,7 @@ found() {
 targets() {
   if [ -n "$pod_space" ]; then where="-n $pod_space"; else where=-A; fi
   rows=$(found pod pods --field-selector "metadata.name=$pod_name")
-  [ -n "$rows" ] || rows=$(found workload pods,statefulsets,deployments,jobs -l "gpuadm.io/name=$pod_name,gpuadm.io/kind in (notebook,train)")
+  [ -n "$rows" ] || rows=$(found workload pods,statefulsets,deployments,jobs -l "gpuadm.io/name=$pod_name,gpuadm.io/kind in (notebook,serve,train)")
   [ -n "$rows" ] || rows=$(found controller deployments,statefulsets,daemonsets,jobs,replicasets --field-selector "metadata.name=$pod_name")
   printf '%s\n' "$rows" | head -n 200
 }

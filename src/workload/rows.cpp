@@ -3,8 +3,8 @@
 #include "gpuadm/base/time.hpp"
 #include "gpuadm/kube/verdict.hpp"
 #include "gpuadm/workload/addon.hpp"
-#include "gpuadm/workload/notebook.hpp"
 #include "gpuadm/workload/objects.hpp"
+#include "gpuadm/workload/service_pod.hpp"
 #include "gpuadm/workload/state.hpp"
 
 #include <fmt/format.h>
@@ -98,7 +98,7 @@ void see_template(const Tree& deployment, WorkloadRow& row) {
         row.volume = claim;
 }
 
-void see_notebook(const Group& group, WorkloadRow& row) {
+void see_service(const Group& group, WorkloadRow& row) {
   if (group.deployments.empty()) {
     row.state = group.pods.empty() ? "deleted, volume kept" : "ending";
     return;
@@ -165,8 +165,8 @@ WorkloadRow row_of(const Key& key, const Group& group) {
   WorkloadRow row;
   std::tie(row.kind, row.ns, row.name) = key;
   see_pods(group, row);
-  if (row.kind == notebook_kind)
-    see_notebook(group, row);
+  if (row.kind == notebook_kind || row.kind == serve_kind)
+    see_service(group, row);
   else if (row.kind == addon_kind)
     see_addon(group, row);
   else if (!group.jobs.empty())

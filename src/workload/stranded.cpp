@@ -1,6 +1,7 @@
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/workload/addon.hpp"
+#include "gpuadm/workload/service_pod.hpp"
 #include "gpuadm/workload/state.hpp"
 
 #include <fmt/format.h>
@@ -30,7 +31,8 @@ std::string name_with_namespace(const Tree& pod) {
 std::string line_of(const WorkloadRow& row) {
   std::string where = row.gpus == "0" ? "" : row.gpus + (row.gpus == "1" ? " GPU" : " GPUs");
   if (!row.node.empty()) where += (where.empty() ? "on " : " on ") + row.node;
-  return fmt::format("{} {}/{}{}", row.kind, row.ns, row.name, where.empty() ? "" : " (" + where + ")");
+  return fmt::format("{} {}/{}{}", noun_of(row.kind), row.ns, row.name,
+                     where.empty() ? "" : " (" + where + ")");
 }
 
 std::string line_of(const OtherGpuPod& pod) {

@@ -1,4 +1,4 @@
-#include "commands/workloads/notebook/first_storage.hpp"
+#include "commands/workloads/service/first_storage.hpp"
 
 #include <doctest/doctest.h>
 

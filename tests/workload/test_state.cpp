@@ -107,6 +107,19 @@ TEST_CASE("workloads on a node that leaves are stranded; all of them if all cont
   CHECK(workload::stranded(worker, gpu1).size() == 1);
 }
 
+TEST_CASE("a served model is a workload: it has a row, and is stranded with its node") {
+  const std::string served = pod("serve", "llama", "gpu1", 2);
+  const auto rows = workload::workload_rows(objects("[" + served + "]"));
+  REQUIRE(rows.size() == 1);
+  CHECK(rows[0].kind == "serve");
+  CHECK(rows[0].gpus == "2");
+  CHECK(rows[0].runs);
+  const std::vector hosts = {host("gpu1", {}, served)};
+  const std::vector<std::string> leaving = {"gpu1"};
+  CHECK(workload::stranded(hosts, leaving) ==
+        std::vector<std::string>{"served model default/llama (2 GPUs on gpu1)"});
+}
+
 TEST_CASE("a host's report of workloads needs its list of pods") {
   const auto report = workload::parse_host_workloads("node gpu1\nplane gpu1\npods\n{\"items\":[]}\n", "gpu1");
   REQUIRE(report);

@@ -39,6 +39,8 @@ class Connections {
                                                       std::uint16_t port);
   /// Keeps a tunnel open until Ctrl-C.
   [[nodiscard]] Result<> hold(transport::Tunnel& tunnel) { return tunnel.hold(interrupt_); }
+  /// Ctrl-C, for another wait of this run.
+  [[nodiscard]] base::Interrupt& interrupt() { return interrupt_; }
 
  private:
   Connections(const spec::Cluster& cluster, transport::Options options, Io& io);

@@ -19,7 +19,7 @@ inline constexpr std::string_view managed_by_label = "app.kubernetes.io/managed-
 /// Label of the objects that one command creates, so that a failed command deletes only its own objects.
 inline constexpr std::string_view instance_label = "gpuadm.io/instance";
 /// Values of the label `gpuadm.io/kind`.
-inline constexpr std::string_view notebook_kind = "notebook", train_kind = "train",
+inline constexpr std::string_view notebook_kind = "notebook", serve_kind = "serve", train_kind = "train",
                                   storage_claim_kind = "storage-claim";
 
 /// The labels of a workload, as a map.

@@ -2,6 +2,7 @@
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/report/columns.hpp"
 #include "gpuadm/workload/objects.hpp"
+#include "gpuadm/workload/service_pod.hpp"
 #include "gpuadm/workload/state.hpp"
 
 #include "commands/shared_options.hpp"
@@ -51,8 +52,10 @@ Result<Outcome> workload_list(const WorkloadListOptions& options, Io& io) {
   if (options.format == Format::json)
     io.out(base::json::write(workload::to_tree(rows)) + "\n");
   else if (rows.empty())
-    io.err(fmt::format("there are no {}{}\n", options.kind.empty() ? "workloads" : options.kind + "s",
-                       options.ns.empty() ? "" : " in the namespace " + options.ns));
+    io.err(
+        fmt::format("there are no {}{}\n",
+                    options.kind.empty() ? "workloads" : std::string(workload::noun_of(options.kind)) + "s",
+                    options.ns.empty() ? "" : " in the namespace " + options.ns));
   else
     io.out(to_text(rows, io.out_style.width));
   return Outcome::done;
@@ -71,7 +74,7 @@ Command workload_list_command() {
   return CommandRow<WorkloadListOptions>{
       .name = "workload list",
       .group = Group::workloads,
-      .summary = "List notebooks, training jobs and storage claims that gpuadm created",
+      .summary = "List notebooks, served models, training jobs and storage claims that gpuadm created",
       .options = add_workload_list,
       .examples = {{"gpuadm workload list -f cluster.yaml", "what runs where"}},
       .run = workload_list};
@@ -88,6 +91,20 @@ Command notebook_list_command() {
             add_workload_list(line, options);
           },
       .examples = {{"gpuadm notebook list -f cluster.yaml", "of all namespaces"}},
+      .run = workload_list};
+}
+
+Command serve_list_command() {
+  return CommandRow<WorkloadListOptions>{
+      .name = "serve list",
+      .group = Group::workloads,
+      .summary = "List served models with their GPUs, node and state",
+      .options =
+          [](Line& line, WorkloadListOptions& options) {
+            options.kind = workload::serve_kind;
+            add_workload_list(line, options);
+          },
+      .examples = {{"gpuadm serve list -f cluster.yaml", "of all namespaces"}},
       .run = workload_list};
 }
 

@@ -36,32 +36,31 @@ Result<> ReachedCluster::pause(std::chrono::milliseconds time) {
   return {};
 }
 
-Result<std::vector<Tree>> find_notebook(ReachedCluster& cluster, const NotebookOptions& options) {
-  TRY(workload::check_name("notebook", options.name));
+Result<std::vector<Tree>> find_service(ReachedCluster& cluster, const NamedService& options) {
+  const std::string_view noun = workload::noun_of(options.kind);
+  TRY(workload::check_name(noun, options.name));
   TRY(workload::check_namespace(options.ns));
   const std::vector<std::string> kinds = {"deployments.apps", "pods", "services", "persistentvolumeclaims"};
-  auto objects =
-      TRY(cluster.client().get({.kinds = kinds,
-                                .ns = options.ns,
-                                .selector = workload::selector_of(workload::notebook_kind, options.name)}));
+  auto objects = TRY(cluster.client().get(
+      {.kinds = kinds, .ns = options.ns, .selector = workload::selector_of(options.kind, options.name)}));
   if (!objects.empty()) return objects;
   std::vector<std::string> names;
-  for (const workload::WorkloadRow& row : workload::workload_rows(
-           TRY(cluster.client().get({.kinds = {"deployments.apps"},
-                                     .ns = options.ns,
-                                     .selector = workload::selector_of(workload::notebook_kind)}))))
+  for (const workload::WorkloadRow& row :
+       workload::workload_rows(TRY(cluster.client().get({.kinds = {"deployments.apps"},
+                                                         .ns = options.ns,
+                                                         .selector = workload::selector_of(options.kind)}))))
     names.push_back(row.name);
   const auto near = base::nearest(options.name, names);
-  return base::fail(Fault::usage,
-                    fmt::format("there is no notebook {} in the namespace {}", options.name, options.ns),
-                    near            ? fmt::format("did you mean {}?", *near)
-                    : names.empty() ? "gpuadm workload list"
-                                    : "notebooks there: " + base::printable(base::join(names, ", "), 300));
+  return base::fail(
+      Fault::usage, fmt::format("there is no {} {} in the namespace {}", noun, options.name, options.ns),
+      near            ? fmt::format("did you mean {}?", *near)
+      : names.empty() ? "gpuadm workload list"
+                      : fmt::format("{}s there: {}", noun, base::printable(base::join(names, ", "), 300)));
 }
 
-Result<> remove_notebook(ReachedCluster& cluster, const std::string& ns, const std::string& selector,
-                         workload::GpuClaims claims, workload::OwnVolume volume) {
-  for (const auto& kinds : workload::notebook_kinds(claims, volume))
+Result<> remove_service(ReachedCluster& cluster, const std::string& ns, const std::string& selector,
+                        workload::GpuClaims claims, workload::OwnVolume volume) {
+  for (const auto& kinds : workload::service_kinds(claims, volume))
     TRY(cluster.client().remove(ns, kinds, selector));
   return {};
 }
@@ -76,12 +75,6 @@ const Tree* object_of(const std::vector<Tree>& objects, std::string_view kind) {
   for (const Tree& object : objects)
     if (const Tree* found = object.find("kind"); found && found->text() == kind) return &object;
   return nullptr;
-}
-
-std::string notebook_command(std::string_view verb, const std::string& name, const std::string& ns,
-                             const Hosts& hosts, const Connection& connection) {
-  return fmt::format("gpuadm notebook {} {}{}{}", verb, name, session::typed(hosts, connection),
-                     ns == "default" ? "" : " -n " + ns);
 }
 
 }  // namespace commands

@@ -2,7 +2,7 @@
 
 #include "gpuadm/session/cluster.hpp"
 #include "gpuadm/session/connections.hpp"
-#include "gpuadm/workload/notebook.hpp"
+#include "gpuadm/workload/service_pod.hpp"
 
 #include "commands/command.hpp"
 
@@ -36,29 +36,26 @@ class ReachedCluster {
   std::optional<session::ClusterClient> client_;
 };
 
-/// A notebook that exists.
-struct NotebookOptions {
+/// A notebook or a served model that exists. `kind`: value of workload::kind_label, and the group of
+/// commands.
+struct NamedService {
   Common common;
   Hosts hosts;
   std::string name, ns = "default";
+  std::string_view kind = workload::notebook_kind;
 };
 
-/// The objects of an existing notebook: Deployment, pods, Service and volumes. Fault::usage, with the nearest
-/// name, if there is none.
-[[nodiscard]] Result<std::vector<base::Tree>> find_notebook(ReachedCluster& cluster,
-                                                            const NotebookOptions& options);
-/// Deletes the objects of a notebook, and waits until its pod has ended. Also runs after Ctrl-C.
-[[nodiscard]] Result<> remove_notebook(ReachedCluster& cluster, const std::string& ns,
-                                       const std::string& selector, workload::GpuClaims claims,
-                                       workload::OwnVolume volume);
+/// Its objects: Deployment, pods, Service and volumes. Fault::usage, with the nearest name, if there are
+/// none.
+[[nodiscard]] Result<std::vector<base::Tree>> find_service(ReachedCluster& cluster,
+                                                           const NamedService& service);
+/// Deletes its objects, and waits until its pods have ended. Also runs after Ctrl-C.
+[[nodiscard]] Result<> remove_service(ReachedCluster& cluster, const std::string& ns,
+                                      const std::string& selector, workload::GpuClaims claims,
+                                      workload::OwnVolume volume);
 /// Prints what is being deleted, and the time limit, except with --quiet: a pod may take minutes to end.
 void report_deletion(const std::string& what, const Io& io);
 /// The first object of a kind, or nullptr.
 [[nodiscard]] const base::Tree* object_of(const std::vector<base::Tree>& objects, std::string_view kind);
-
-/// "gpuadm notebook VERB NAME …" with the arguments that select the same cluster and namespace.
-[[nodiscard]] std::string notebook_command(std::string_view verb, const std::string& name,
-                                           const std::string& ns, const Hosts& hosts,
-                                           const Connection& connection);
 
 }  // namespace commands

@@ -21,12 +21,26 @@ std::string seconds(std::chrono::seconds time) {
   return base::human_seconds(static_cast<double>(time.count()));
 }
 
+/// Whether all of several pods are ready that the Deployment requests; the verdict is on the newest one.
+bool are_all_ready(const std::vector<base::Tree>& objects) {
+  const base::Tree* deployment = object_of(objects, "Deployment");
+  const auto number = [&](std::initializer_list<std::string_view> path) {
+    const base::Tree* found = deployment ? deployment->at(path) : nullptr;
+    return found ? found->as_int().value_or(0) : 0;
+  };
+  const long long requested = number({"spec", "replicas"});
+  return requested <= 1 || number({"status", "readyReplicas"}) >= requested;
+}
+
 /// Waits on the node until the Deployment is available, one read long at most.
 Result<PodVerdict> read_pod(const AwaitedPod& awaited, session::ClusterClient& client) {
-  return kube::judge(TRY(client.get({.kinds = {"deployments.apps", "pods"},
-                                     .ns = awaited.ns,
-                                     .selector = awaited.selector,
-                                     .available_within = between_reads})));
+  const auto objects = TRY(client.get({.kinds = {"deployments.apps", "pods"},
+                                       .ns = awaited.ns,
+                                       .selector = awaited.selector,
+                                       .available_within = between_reads}));
+  PodVerdict verdict = kube::judge(objects);
+  if (verdict.stage == kube::Stage::ready && !are_all_ready(objects)) verdict.stage = kube::Stage::running;
+  return verdict;
 }
 
 std::string line_of(const PodVerdict& verdict) {

@@ -103,7 +103,7 @@ std::string free_gpus(const Context& context, const std::vector<NodeFit>& nodes,
         (!most || one.count > most->count))
       most = &one;
   if (!most) return "wait, or add a node with GPUs: gpuadm join";
-  for (const std::string kind : {"notebook", "train"})
+  for (const std::string kind : {"notebook", "serve", "train"})
     if (most->holder.starts_with(kind + "/"))
       return fmt::format("wait, or gpuadm {} stop {} -n {}", kind, most->holder.substr(kind.size() + 1),
                          most->ns);

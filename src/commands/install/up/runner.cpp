@@ -6,7 +6,7 @@
 
 #include "commands/install/up/stage_lines.hpp"
 #include "commands/install/up/up.hpp"
-#include "commands/workloads/notebook/first_storage.hpp"
+#include "commands/workloads/service/first_storage.hpp"
 
 #include <fmt/format.h>
 

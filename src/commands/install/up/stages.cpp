@@ -7,10 +7,10 @@
 #include "commands/install/bring_up.hpp"
 #include "commands/install/closing.hpp"
 #include "commands/install/up/up.hpp"
-#include "commands/workloads/notebook/first_storage.hpp"
 #include "commands/workloads/notebook/notebook.hpp"
 #include "commands/workloads/notebook/notebook_create.hpp"
 #include "commands/workloads/notebook/notebook_plan.hpp"
+#include "commands/workloads/service/first_storage.hpp"
 
 #include <fmt/format.h>
 
@@ -85,23 +85,23 @@ Result<StageResult> verify_stage(UpRun& run, Io& io) {
                      true};
 }
 
-NotebookOptions notebook_options(const UpRun& run) {
+NamedService notebook_options(const UpRun& run) {
   return {run.options.common, run.options.hosts, run.notebook.name, run.notebook.ns};
 }
 
 /// What exists of the notebook. An interrupted creation may have left objects without a Deployment: they are
 /// deleted, and its volume is used again.
 Result<> find_existing(UpRun& run, ReachedCluster& cluster) {
-  const NotebookOptions options = notebook_options(run);
+  const NamedService options = notebook_options(run);
   const auto objects = TRY(
       cluster.client().get({.kinds = {"deployments.apps", "services", "secrets", "persistentvolumeclaims"},
                             .ns = options.ns,
-                            .selector = selector_of_notebook(options)}));
+                            .selector = selector_of(options)}));
   run.exists = object_of(objects, "Deployment") != nullptr;
   if (run.exists || objects.empty()) return {};
   if (object_of(objects, "Service") || object_of(objects, "Secret"))
-    TRY(remove_notebook(cluster, options.ns, selector_of_notebook(options), workload::GpuClaims::no,
-                        workload::OwnVolume::kept));
+    TRY(remove_service(cluster, options.ns, selector_of(options), workload::GpuClaims::no,
+                       workload::OwnVolume::kept));
   if (object_of(objects, "PersistentVolumeClaim")) {
     run.notebook.size.clear();
     run.notebook.storage.clear();
@@ -115,12 +115,12 @@ Result<StageResult> storage_stage(UpRun& run, Io& io) {
   TRY(find_existing(run, *cluster));
   if (run.exists) return StageResult{Outcome::done, "the notebook has its volume"};
   if (run.notebook.size.empty()) return StageResult{Outcome::done, "the volume of the notebook exists"};
-  NotebookPlan plan = TRY(plan_notebook(run.notebook, run.options.hosts, *cluster));
-  const auto checked = check_notebook(plan, run.options.hosts, *cluster);
+  ServicePlan plan = TRY(plan_notebook(run.notebook, run.options.hosts, *cluster));
+  const auto checked = check_service(plan, 1, run.options.hosts, *cluster);
   if (checked) return StageResult{Outcome::done, "the cluster has storage for the volume"};
   if (!plan.lacks_storage) return std::unexpected(checked.error());
   run.notebook.storage =
-      TRY(make_first_storage(run.notebook, plan, notebook_options(run), Consent::given, *cluster, io));
+      TRY(make_first_storage(run.notebook.size, plan, notebook_options(run), Consent::given, *cluster, io));
   return StageResult{
       Outcome::done,
       fmt::format("{}: {}", run.notebook.storage, run.changed > 0 ? "a local storage was made" : "exists"),

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "gpuadm/workload/notebook.hpp"
+
 #include "commands/workloads/reach.hpp"
 
 #include <chrono>

@@ -1,0 +1,24 @@
+#pragma once
+
+#include "gpuadm/base/error.hpp"
+#include "gpuadm/base/secret.hpp"
+
+#include "commands/workloads/reach.hpp"
+
+#include <filesystem>
+#include <string>
+
+namespace commands {
+
+/// The file with the API key of a served model on this machine, which only the operator may read.
+[[nodiscard]] std::filesystem::path key_file_of(const NamedService& service, const std::string& cluster);
+/// Writes it. Returns its path.
+[[nodiscard]] Result<std::filesystem::path> write_key_file(const NamedService& service,
+                                                           const std::string& cluster,
+                                                           const base::Secret& key);
+
+/// How a client uses a served model at an address such as "127.0.0.1:8000": lines for the operator.
+[[nodiscard]] std::string usage_lines(const NamedService& service, const std::string& address,
+                                      const std::filesystem::path& key_file);
+
+}  // namespace commands

@@ -1,0 +1,61 @@
+#include "gpuadm/base/text.hpp"
+#include "gpuadm/workload/serve.hpp"
+
+#include "commands/workloads/serve/completion.hpp"
+#include "commands/workloads/serve/key_file.hpp"
+#include "commands/workloads/serve/serve.hpp"
+#include "commands/workloads/service/open.hpp"
+#include "commands/workloads/service/verbs.hpp"
+
+#include <fmt/format.h>
+
+namespace commands {
+
+namespace {
+
+using base::Tree;
+
+/// The first completion may compile kernels.
+constexpr std::chrono::seconds proof_timeout{600};
+
+}  // namespace
+
+ServedModel served_model(const Tree& deployment) {
+  ServedModel served;
+  const Tree* annotations = deployment.at({"metadata", "annotations"});
+  const auto annotation = [&](std::string_view name) {
+    return annotations ? base::printable(text_of(*annotations, name), 300) : std::string();
+  };
+  served.model = annotation(workload::model_annotation);
+  served.engine = annotation(workload::engine_annotation);
+  served.gpus = annotation(workload::gpus_annotation);
+  served.replicas = base::to_int(annotation(workload::replicas_annotation)).value_or(1);
+  const Tree* containers = deployment.at({"spec", "template", "spec", "containers"});
+  if (!containers || containers->items().empty()) return served;
+  const Tree& container = containers->items().front();
+  served.image = base::printable(text_of(container, "image"), 300);
+  served.health = base::printable(text_at(container, {"readinessProbe", "httpGet", "path"}), 300);
+  return served;
+}
+
+Result<std::string> prove_model(ReachedCluster& cluster, const NamedService& service, const base::Secret& key,
+                                const std::string& health, Io& io) {
+  if (io.err_style.verbosity != report::Verbosity::quiet)
+    io.err(fmt::format("waiting for a completion (at most {})\n",
+                       base::human_seconds(static_cast<double>(proof_timeout.count()))));
+  const auto objects = TRY(find_service(cluster, service));
+  const OpenService open = TRY(reach_endpoint(cluster, TRY(endpoint_of(objects, service)), 0, health));
+  return describe(TRY(prove_completion({open.address, open.port, service.name, key}, proof_timeout,
+                                       cluster.connections().interrupt())));
+}
+
+Result<Outcome> open_model(ReachedCluster& cluster, const NamedService& service, std::uint16_t port, Io& io) {
+  const auto objects = TRY(find_service(cluster, service));
+  const ServedModel served = served_model(*TRY(deployment_of(objects, service)));
+  const base::Secret key = TRY(read_key(cluster, service, workload::api_key));
+  const auto file = TRY(write_key_file(service, cluster.spec().name, key));
+  const auto show = [&](const std::string& address) { return usage_lines(service, address, file); };
+  return open_service(cluster, service, {.port = port, .health = served.health, .show = show}, io);
+}
+
+}  // namespace commands
