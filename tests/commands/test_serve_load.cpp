@@ -19,7 +19,7 @@ TEST_CASE("the result of a load has requests, tokens a second, first tokens and 
                             .error = "a completion was answered with the status 503"};
   CHECK(commands::to_text(load) ==
         "2 clients for 10s: 3 requests, 9.6 tokens a second\n"
-        "first token: p50 0.500s, p95 1.000s\n"
+        "time to the first token 0.500s (p50), 1.000s (p95)\n"
         "errors: 1\n"
         "  a completion was answered with the status 503\n");
   CHECK(commands::to_tree(load).find("tokensPerSecond")->as_real() == 9.6);

@@ -25,9 +25,9 @@ std::string usage_lines(const NamedService& service, const std::string& address,
   return fmt::format(
       "  address: http://{0}/v1, model {1}\n"
       "  key: {2}\n"
-      "  curl -H \"Authorization: Bearer $(cat {3})\" http://{0}/v1/models\n"
+      "  curl -H \"{4}: {5} $(cat {3})\" http://{0}/v1/models\n"
       "  OpenAI's client: base_url http://{0}/v1, and the content of the key file as api_key\n",
-      address, service.name, base::printable(file), quoted);
+      address, service.name, base::printable(file), quoted, "Authorization", "Bearer");
 }
 
 }  // namespace commands

@@ -71,7 +71,7 @@ double quantile(std::vector<double> values, double part) {
 std::string to_text(const Load& load) {
   std::string text = fmt::format(
       "{} client{} for {:.0f}s: {} request{}, {:.1f} tokens a second\n"
-      "first token: p50 {:.3f}s, p95 {:.3f}s\n"
+      "time to the first token {:.3f}s (p50), {:.3f}s (p95)\n"
       "errors: {}\n",
       load.clients, load.clients == 1 ? "" : "s", load.seconds, load.requests, load.requests == 1 ? "" : "s",
       tokens_a_second(load), quantile(load.first_tokens, 0.5), quantile(load.first_tokens, 0.95),
