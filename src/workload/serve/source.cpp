@@ -13,7 +13,7 @@ namespace {
 using base::Fault;
 
 constexpr std::string_view hub_prefix = "hf:";
-constexpr std::size_t longest = 1024;
+constexpr std::size_t longest_path = 1024;
 constexpr const char* forms =
     "CLAIM:/PATH of a PersistentVolumeClaim, such as models:/llama-8b, or hf:ORG/NAME@REVISION";
 
@@ -74,8 +74,8 @@ std::string ModelSource::format() const {
 }
 
 Result<ModelSource> parse_model_source(std::string_view text) {
-  if (text.size() > longest) return refuse(text.substr(0, 80), "longer than 1024 characters");
-  if (base::printable(text, longest) != text) return refuse(text, "it has control characters");
+  if (text.size() > longest_path) return refuse(text.substr(0, 80), "longer than 1024 characters");
+  if (base::printable(text, longest_path) != text) return refuse(text, "it has control characters");
   if (text.starts_with(hub_prefix)) return hub_source(text);
   if (is_path(text))
     return refuse(
