@@ -27,6 +27,7 @@ struct PodOwner {
   std::map<std::string, PodCondition> conditions;
   std::optional<double> created;
   bool suspended = false;
+  std::string label;  ///< gpuadm's label `kind`: "notebook", "serve", "train"; empty: none
 };
 
 struct PodEvent {

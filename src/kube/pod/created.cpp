@@ -123,7 +123,10 @@ std::optional<PodLink> by_state(const PodOwner& owner, const PodTarget& target) 
   if (owner.count == 0 && target.what == "workload")
     return broken("created", "stopped", fmt::format("{} is stopped", target.name),
                   {name + " requests 0 pods"},
-                  fmt::format("gpuadm {} {} -n {}", owner.kind == "Job" ? "train resume" : "notebook start",
+                  fmt::format("gpuadm {} {} -n {}",
+                              owner.kind == "Job"      ? "train resume"
+                              : owner.label == "serve" ? "serve start"
+                                                       : "notebook start",
                               target.name, target.ns));
   if (owner.count == 0)
     return broken("created", "no-replicas", fmt::format("{} requests 0 pods", name), {},

@@ -104,6 +104,8 @@ std::string kind_of(const PodView& view, const PodTarget& target) {
   for (const Pod& object : *view.pods)
     if (const auto label = object.labels.find("gpuadm.io/kind"); label != object.labels.end())
       return label->second;
+  for (const PodOwner* owner : pod::owners_of(view, target))
+    if (!owner->label.empty()) return owner->label;
   return target.kind == "StatefulSet" || target.kind == "Deployment" ? "notebook" : "train";
 }
 
