@@ -8,13 +8,13 @@
 namespace kube {
 
 struct LastError {
-  std::string text;     ///< "ValueError: 3 is odd", or the line that says most; empty: the log is empty
+  std::string text;     ///< "ValueError: 3 is odd", or a line; empty: the log is empty
   std::size_t end = 0;  ///< the number of lines up to its last one
   bool is_own = false;  ///< an exception of Python that says what is wrong with the program or its input
-  std::string
-      origin;  ///< "train.py, line 41, in step: loss.backward()": in the user's own file; may be empty
-  std::string
-      previous;      ///< the first of the errors just before it, or the cause of the exception; may be empty
+  /// "train.py, line 41, in step: loss.backward()": in the user's own file; may be empty
+  std::string origin;
+  /// The cause of the exception, or the first of the errors just before the line; may be empty
+  std::string previous;
   std::string rank;  ///< of the process that failed first, as a launcher numbers it; empty: unknown
   int signal = 0;    ///< that ended the first process, according to its launcher; 0: none
 };

@@ -84,17 +84,17 @@ bool is_rule(std::string_view text) {
                                text.find_first_not_of('=') == std::string_view::npos);
 }
 
-/// Whose words a line can be: not frames of a stack; a launcher prints between rules.
-enum class Voice { none, launcher, program };
+/// What prints a line: launchers print between rules; `none`: frames of a stack, and what torchrun repeats.
+enum class Writer { none, launcher, program };
 
-std::vector<Voice> voices_of(std::span<const std::string> log) {
+std::vector<Writer> writers_of(std::span<const std::string> log) {
   constexpr std::size_t tallest = 40;
-  std::vector<Voice> voices(log.size(), Voice::none);
+  std::vector<Writer> writers(log.size(), Writer::none);
   for (std::size_t i = 0; i < log.size(); ++i) {
     const std::string_view text = base::trim(log[i]);
     const bool is_indented = !log[i].empty() && (log[i].front() == ' ' || log[i].front() == '\t');
     if (has_letters(text) && (!is_indented || text.starts_with("what():")) && !pod::is_of_torchrun(text))
-      voices[i] = Voice::program;
+      writers[i] = Writer::program;
   }
   for (std::size_t end = log.size(); end-- > 0;) {
     const std::string_view rule = base::trim(log[end]);
@@ -107,12 +107,12 @@ std::vector<Voice> voices_of(std::span<const std::string> log) {
       const bool repeats =
           std::ranges::any_of(lines, [](const std::string& one) { return one.contains("Root Cause ("); });
       for (std::size_t i = begin; i < end; ++i)
-        if (voices[i] == Voice::program) voices[i] = repeats ? Voice::none : Voice::launcher;
+        if (writers[i] == Writer::program) writers[i] = repeats ? Writer::none : Writer::launcher;
       end = begin;
       break;
     }
   }
-  return voices;
+  return writers;
 }
 
 /// Lines with which a runtime of a language begins to describe a crash; what follows is a dump.
@@ -133,16 +133,16 @@ std::size_t last_that(std::span<const std::string> log, Wanted&& wanted) {
 }
 
 LastError from_line(std::span<const std::string> log, const std::vector<Exception>& exceptions) {
-  std::vector<Voice> voices = voices_of(log);
+  std::vector<Writer> writers = writers_of(log);
   for (const Exception& one : exceptions)
     if (pod::is_of_launcher(one))
-      for (std::size_t i = one.first; i <= one.last; ++i) voices[i] = Voice::none;
-  const auto is_own = [&](std::size_t i) { return voices[i] == Voice::program; };
+      for (std::size_t i = one.first; i <= one.last; ++i) writers[i] = Writer::none;
+  const auto is_own = [&](std::size_t i) { return writers[i] == Writer::program; };
   std::size_t at = last_that(log, [&](std::size_t i) { return is_own(i) && begins_crash(log[i]); });
   if (at == nothing) at = last_that(log, [&](std::size_t i) { return is_own(i) && is_about_error(log[i]); });
   if (at == nothing)
-    at =
-        last_that(log, [&](std::size_t i) { return voices[i] == Voice::launcher && is_about_error(log[i]); });
+    at = last_that(log,
+                   [&](std::size_t i) { return writers[i] == Writer::launcher && is_about_error(log[i]); });
   if (at == nothing) at = last_that(log, is_own);
   if (at == nothing) at = last_that(log, [&](std::size_t i) { return !base::trim(log[i]).empty(); });
   LastError error;

@@ -90,8 +90,7 @@ bool has_rank(std::string_view process, std::string_view rank) {
 }
 
 bool is_of_torchrun(std::string_view line) {
-  return line.contains("ChildFailedError") || base::trim(line).ends_with(" FAILED") ||
-         line.contains("Root Cause (") ||
+  return line.contains("ChildFailedError") ||
          (line.contains("torch/distributed/elastic/") && !line.contains("(exitcode: -"));
 }
 

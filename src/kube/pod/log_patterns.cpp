@@ -27,27 +27,9 @@ constexpr std::array<Pattern, 4> lost_gpu_patterns = {
       "container {container} sees no GPU, although it requests one",
       "set runtimeClassName: nvidia if the node has one; gpuadm doctor {node} --only gpu,nct"}}};
 
-constexpr std::array<Pattern, 36> log_patterns = {
-    {{{"GPU is lost", "GPU has fallen off the bus", "Unable to determine the device handle"},
-      "gpu-failed",
-      "a GPU of node {node} no longer answers",
-      "gpuadm doctor {node} --only gpu.health"},
-     {{"busy or unavailable", "cudaErrorDevicesUnavailable", "CUDA-capable device(s) is/are busy"},
-      "gpu-busy",
-      "a GPU of node {node} refuses container {container}: its compute mode is exclusive, or another process "
-      "uses it",
-      "gpuadm doctor {node} --only gpu; gpuadm gpu top {node}"},
-     {{"No available memory for the cache blocks", "available KV cache memory", "KV cache is needed",
-       "can be stored in KV cache", "can be stored in the KV cache", "KV cache space"},
-      "gpu-memory-for-cache",
-      "the GPU's memory is too small for the KV cache of the model in container {container}",
-      "decrease the context (vLLM: --max-model-len), or use more GPUs (--tensor-parallel-size) or a smaller "
-      "model"},
-     {{"less than desired GPU memory utilization"},
-      "gpu-memory-in-use",
-      "other programs hold memory of the GPU that container {container} wants for itself",
-      "decrease --gpu-memory-utilization, or end what holds it: gpuadm gpu top {node}"},
-     {{"GatedRepo", "gated repo", "awaiting a review"},
+/// Of the error itself only: programs report such failures also when they repeat a request and continue.
+constexpr std::array<Pattern, 14> error_patterns = {
+    {{{"GatedRepo", "gated repo", "awaiting a review"},
       "hub-gated",
       "container {container} may not download from a gated repository",
       "accept its license on the page of the model, and set HF_TOKEN from a Secret"},
@@ -55,8 +37,7 @@ constexpr std::array<Pattern, 36> log_patterns = {
       "download-unauthorized",
       "a server refuses a download of container {container}: 401, it does not accept the login",
       "set a valid token from a Secret (HF_TOKEN of Hugging Face); a repository that does not exist is "
-      "answered "
-      "like this, too"},
+      "answered like this, too"},
      {{"403 Client Error", "403 Forbidden"},
       "download-forbidden",
       "a server refuses a download of container {container}: 403, the login has no access",
@@ -82,14 +63,9 @@ constexpr std::array<Pattern, 36> log_patterns = {
        "couldn't connect to 'https://", "Max retries exceeded"},
       "server-unreachable",
       "container {container} cannot reach a server: {line}",
-      "gpuadm verify; behind a proxy set HTTPS_PROXY; without internet access, read the "
-      "files "
+      "gpuadm verify; behind a proxy set HTTPS_PROXY; without internet access, read the files "
       "from a volume"},
-     {{"is killed by signal: Killed"},
-      "killed",
-      "a worker process of container {container} was killed, often because memory ran out",
-      "increase the memory limit, or use fewer workers of data loaders"},
-     {{"PermissionError", "Permission denied: '", "EACCES", "cannot create directory"},
+     {{"Permission denied: '", "EACCES: permission denied, ", "cannot create directory"},
       "folder-not-writable",
       "container {container} has no permission for a file or folder: {line}",
       "set HOME, HF_HOME or XDG_CACHE_HOME to a folder of a volume, or securityContext.fsGroup"},
@@ -97,6 +73,52 @@ constexpr std::array<Pattern, 36> log_patterns = {
       "read-only",
       "container {container} writes to a file system that is read-only: {line}",
       "mount a volume at that folder"},
+     {{"can't start new thread", "pthread_create failed", "cannot create thread",
+       "fork: Resource temporarily"},
+      "process-limit",
+      "container {container} reached a limit of processes and threads",
+      "increase podPidsLimit of the kubelet, or start fewer threads: OMP_NUM_THREADS, workers of data "
+      "loaders"},
+     {{"Too many open files", "inotify watch limit"},
+      "open-files-limit",
+      "container {container} reached a limit of open files: {line}",
+      "ulimit -n in its command, LimitNOFILE of the container runtime; gpuadm doctor {node} --only kernel"},
+     {{"cannot open shared object file", "error while loading shared libraries"},
+      "library-missing",
+      "the image {image} lacks a library: {line}",
+      "install it in the image"},
+     {{"exec format error"},
+      "exec-format",
+      "container {container} has a program for another architecture than node {node}, or a script without an "
+      "interpreter",
+      "use an image for the architecture of the node"}}};
+
+/// Of the error, or of the lines before it: what fails in a GPU, a driver or a machine is often reported by
+/// another part of the program.
+constexpr std::array<Pattern, 22> log_patterns = {
+    {{{"GPU is lost", "GPU has fallen off the bus", "Unable to determine the device handle"},
+      "gpu-failed",
+      "a GPU of node {node} no longer answers",
+      "gpuadm doctor {node} --only gpu.health"},
+     {{"busy or unavailable", "cudaErrorDevicesUnavailable", "CUDA-capable device(s) is/are busy"},
+      "gpu-busy",
+      "a GPU of node {node} refuses container {container}: its compute mode is exclusive, or another process "
+      "uses it",
+      "gpuadm doctor {node} --only gpu; gpuadm gpu top {node}"},
+     {{"No available memory for the cache blocks", "available KV cache memory", "KV cache is needed",
+       "can be stored in KV cache", "can be stored in the KV cache", "KV cache space"},
+      "gpu-memory-for-cache",
+      "the GPU's memory is too small for the KV cache of the model in container {container}",
+      "decrease the context (vLLM: --max-model-len), or use more GPUs (--tensor-parallel-size) or a smaller "
+      "model"},
+     {{"less than desired GPU memory utilization"},
+      "gpu-memory-in-use",
+      "other programs hold memory of the GPU that container {container} wants for itself",
+      "decrease --gpu-memory-utilization, or end what holds it: gpuadm gpu top {node}"},
+     {{"is killed by signal: Killed"},
+      "killed",
+      "a worker process of container {container} was killed, often because memory ran out",
+      "increase the memory limit, or use fewer workers of data loaders"},
      {{"out of shared memory", "insufficient shared memory", "unable to allocate shared memory(shm)",
        "/dev/shm/nccl", "SIGBUS", "Bus error"},
       "shared-memory",
@@ -170,25 +192,6 @@ constexpr std::array<Pattern, 36> log_patterns = {
       "out-of-memory",
       "container {container} could not allocate memory",
       "increase resources.limits.memory of container {container}"},
-     {{"can't start new thread", "pthread_create failed", "cannot create thread",
-       "fork: Resource temporarily"},
-      "process-limit",
-      "container {container} reached a limit of processes and threads",
-      "increase podPidsLimit of the kubelet, or start fewer threads: OMP_NUM_THREADS, workers of data "
-      "loaders"},
-     {{"Too many open files", "inotify watch limit"},
-      "open-files-limit",
-      "container {container} reached a limit of open files: {line}",
-      "ulimit -n in its command, LimitNOFILE of the container runtime; gpuadm doctor {node} --only kernel"},
-     {{"cannot open shared object file", "error while loading shared libraries"},
-      "library-missing",
-      "the image {image} lacks a library: {line}",
-      "install it in the image"},
-     {{"exec format error"},
-      "exec-format",
-      "container {container} has a program for another architecture than node {node}, or a script without an "
-      "interpreter",
-      "use an image for the architecture of the node"},
      {{"No space left on device", "Disk quota exceeded"},
       "volume-full",
       "container {container} found no space left on a volume or its disk",
@@ -196,11 +199,14 @@ constexpr std::array<Pattern, 36> log_patterns = {
 
 }  // namespace
 
-std::vector<const Pattern*> patterns_of(bool has_gpu) {
+std::vector<const Pattern*> patterns_of(bool has_gpu, LogPart part) {
   std::vector<const Pattern*> all;
-  if (has_gpu)
-    for (const Pattern& one : lost_gpu_patterns) all.push_back(&one);
-  for (const Pattern& one : log_patterns) all.push_back(&one);
+  const auto add = [&](std::span<const Pattern> patterns) {
+    for (const Pattern& one : patterns) all.push_back(&one);
+  };
+  if (has_gpu) add(lost_gpu_patterns);
+  if (part == LogPart::error) add(error_patterns);
+  add(log_patterns);
   return all;
 }
 

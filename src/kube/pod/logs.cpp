@@ -86,16 +86,17 @@ bool requests_gpu(const Pod& pod, const Container& container) {
          std::ranges::any_of(container.requests, is_gpu);
 }
 
-LogReason reason_in_log(const Context& context, const Container& container, const LastError& error) {
+LogReason reason_in_log(const Context& context, const Container& container, std::span<const std::string> log,
+                        const LastError& error) {
   const bool has_gpu = requests_gpu(context.pod, container);
-  const auto patterns = patterns_of(has_gpu);
-  if (const Pattern* pattern = first_of(patterns, error.text)) return {pattern, brief(error.text, 200)};
+  const auto of_error = patterns_of(has_gpu, LogPart::error);
+  for (const std::string& text : {error.text, error.previous})
+    if (const Pattern* pattern = first_of(of_error, text)) return {pattern, brief(text, 200)};
   if (error.is_own) return {};
-  const auto lines = failed_log(container);
-  const std::size_t end = error.end > 0 ? std::min(error.end, lines.size()) : lines.size();
-  const std::size_t begin = end > searched_lines ? end - searched_lines : 0;
-  for (const Pattern* pattern : patterns)
-    for (const std::string& line : std::span(lines).subspan(begin) | std::views::reverse)
+  const std::span<const std::string> before = log.first(std::min(error.end, log.size()));
+  const auto searched = before.last(std::min(before.size(), searched_lines));
+  for (const Pattern* pattern : patterns_of(has_gpu, LogPart::lines_before))
+    for (const std::string& line : searched | std::views::reverse)
       if (match({pattern, 1}, line)) return {pattern, brief(line, 200)};
   return {};
 }

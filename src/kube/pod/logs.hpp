@@ -9,19 +9,20 @@ namespace kube::pod {
 /// The lines of the run that failed: of the previous run, if the container was restarted since; without a
 /// log, those of its termination message.
 [[nodiscard]] std::vector<std::string> failed_log(const Container& container);
-/// The known reasons in logs, the first that matches counts; some only apply to a container that requests a
-/// GPU.
-[[nodiscard]] std::vector<const Pattern*> patterns_of(bool has_gpu);
+enum class LogPart { error, lines_before };
+/// The known reasons in a part of a log, the first that matches counts; some only apply to a container that
+/// requests a GPU.
+[[nodiscard]] std::vector<const Pattern*> patterns_of(bool has_gpu, LogPart part);
 
 /// A reason that the log names, and the line.
 struct LogReason {
   const Pattern* pattern = nullptr;
   std::string line;
 };
-/// A known reason in the error that ended the program, then, unless that explains itself, in the last lines
-/// of the log; of these the last line that matches counts.
+/// A known reason in the error that ended the program or in its cause; then, unless the error explains
+/// itself, in the last lines of the log before it.
 [[nodiscard]] LogReason reason_in_log(const Context& context, const Container& container,
-                                      const LastError& error);
+                                      std::span<const std::string> log, const LastError& error);
 
 /// Whether a container requests a GPU, by a resource or by a claim of its pod.
 [[nodiscard]] bool requests_gpu(const Pod& pod, const Container& container);

@@ -157,7 +157,7 @@ PodLink ended_badly(const Context& context, const Container& container, const Co
   words["less_gpu_memory"] = less_gpu_memory(context);
   const std::vector<std::string> log = failed_log(container);
   const LastError error = last_error(log);
-  const LogReason found = reason_in_log(context, container, error);
+  const LogReason found = reason_in_log(context, container, log, error);
   if (found.pattern) seen.push_back("log: " + found.line);
   if (!error.previous.empty()) seen.push_back("log: " + brief(error.previous, 200));
   if (!error.origin.empty()) seen.push_back("at: " + brief(error.origin, 200));
