@@ -105,6 +105,7 @@ Result<bool> AnswerReader::step() {
       return true;
     case Stage::trailer: {
       const auto line = take_line();
+      if (!line && input_.size() > most_head) return not_http("its trailer does not end");
       if (line && line->empty()) stage_ = Stage::complete;
       return line && !line->empty();
     }
@@ -115,6 +116,9 @@ Result<bool> AnswerReader::step() {
 }
 
 Result<> AnswerReader::take(std::string_view bytes) {
+  // Sizes of chunks and trailers count, too.
+  if (bytes.size() > wire_left_) return base::fail(Fault::parse, "the answer is too long");
+  wire_left_ -= bytes.size();
   input_.append(bytes);
   while (TRY(step())) {
   }

@@ -84,17 +84,28 @@ void see_pods(const Group& group, WorkloadRow& row) {
   row.gpus = std::to_string(gpus);
 }
 
+/// The GPUs of all pods; `each`: of one, as they were requested.
+std::string gpus_of_all(const Tree& deployment, const std::string& each) {
+  const Tree* replicas = deployment.at({"spec", "replicas"});
+  const auto pods = replicas ? replicas->as_int().value_or(1) : 1;
+  if (pods <= 1 || each.empty() || each == "0") return each;
+  const auto count = base::to_int(each);
+  return count ? std::to_string(*count * pods) : fmt::format("{} x {}", pods, each);
+}
+
 void see_template(const Tree& deployment, WorkloadRow& row) {
   if (const Tree* annotations = deployment.at({"metadata", "annotations"}))
     if (const Tree* gpus = annotations->find(gpus_annotation))
-      row.gpus = base::printable(gpus->text(), longest_cell);
+      row.gpus = gpus_of_all(deployment, base::printable(gpus->text(), longest_cell));
   const Tree* spec = deployment.at({"spec", "template", "spec"});
   if (!spec) return;
   if (const Tree* containers = spec->find("containers"); containers && !containers->items().empty())
     row.image = cell_at(containers->items().front(), {"image"});
   if (const Tree* volumes = spec->find("volumes"))
     for (const Tree& volume : volumes->items())
-      if (const std::string claim = cell_at(volume, {"persistentVolumeClaim", "claimName"}); !claim.empty())
+      // The claim of a model is mounted read-only, and belongs to no single workload.
+      if (const std::string claim = cell_at(volume, {"persistentVolumeClaim", "claimName"});
+          !claim.empty() && cell_at(volume, {"persistentVolumeClaim", "readOnly"}) != "true")
         row.volume = claim;
 }
 

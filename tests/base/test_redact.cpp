@@ -103,3 +103,11 @@ TEST_CASE("no sentence of gpuadm is taken for a secret") {
   }
   CHECK(sentences > 3000);
 }
+
+TEST_CASE("the key of a served model is a secret in the settings that an engine prints") {
+  const std::string line =
+      "server_args=ServerArgs(model_path='/model', api_key='f3b1c0ffee', log_level='info')";
+  const std::string shown = base::text_without_secrets(line);
+  CHECK(shown.find("f3b1c0ffee") == std::string::npos);
+  CHECK(shown.find("model_path='/model'") != std::string::npos);
+}

@@ -17,7 +17,7 @@ complains "vllm, sglang, llama.cpp"
 exits 2 create llama --model ./tiny.gguf
 complains "--model: ./tiny.gguf: a local model is not copied"
 complains "gpuadm storage claim"
-exits 2 create llama --model hf:Qwen/Qwen3-8B --gpus 1
+exits 2 create llama --model hf:Qwen/Qwen3-8B --gpus 1 -o yaml --offline
 complains "--size 50Gi for a new volume"
 exits 2 create llama --model models:/m --gpus 1 --mig 1g.10gb
 complains "--mig"

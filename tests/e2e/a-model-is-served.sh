@@ -14,7 +14,11 @@ rm layer.tar
 
 serve() { gpuadm serve "$1" "${@:2}" -f cluster.yaml; }
 create() { gpuadm serve create "$1" --model models:/tiny.gguf --image lab.local/llama:1 --engine llama.cpp --context 512 -f cluster.yaml "${@:2}"; }
-objects() { kube get deployments,pods,services,secrets -A -l app.kubernetes.io/managed-by=gpuadm,gpuadm.io/kind=serve -o name | sort | tr '\n' ' '; }
+has_no_objects() {
+  kube get deployments,pods,services,secrets,persistentvolumeclaims -A -l app.kubernetes.io/managed-by=gpuadm,gpuadm.io/kind=serve -o name >objects ||
+    fail "the objects cannot be listed"
+  [ ! -s objects ] || fail "objects are left: $(tr '\n' ' ' <objects)"
+}
 is() { [ "$1" = "$2" ] || fail "it is '$1', and not '$2'"; }
 key_file() { find .local/state/gpuadm -name "serve-default.$1.key"; }
 key() { cat "$(key_file tiny)"; }
@@ -47,7 +51,7 @@ folder=/srv/scratch/gpuadm-scratch/claims/default/models
 on node "cat >$folder/tiny.gguf && chmod 0644 $folder/tiny.gguf" <tiny.gguf
 exits 3 create tiny --gpus 3
 complains "3 GPUs: more than the cluster has (node: 2 of 2 free)"
-is "$(objects)" ""
+has_no_objects
 
 exits 0 create tiny --gpus 1
 says "the served model default/tiny is ready on node (1 GPU)"
@@ -101,7 +105,8 @@ says "the served model default/two is ready on node (no GPU, 2 pods)"
 is "$(kube get deployment two -o 'jsonpath={.status.readyReplicas}')" 2
 exits 0 serve delete two
 exits 0 serve delete tiny
-is "$(objects)" ""
+has_no_objects
+[ -d .local/state/gpuadm ] || fail "gpuadm keeps its state elsewhere"
 is "$(key_file tiny)" ""
 is "$(on node "cat $folder/tiny.gguf | sha256sum")" "$(sha256sum <tiny.gguf)"
 
@@ -110,13 +115,13 @@ on node "head -c 4000 $folder/tiny.gguf >$folder/short.gguf && chmod 0644 $folde
 bad() { gpuadm serve create bad --model models:/short.gguf --engine llama.cpp --image lab.local/llama:1 -f cluster.yaml "$@"; }
 exits 1 bad
 complains "short.gguf"
-is "$(objects)" ""
+has_no_objects
 exits 1 bad --no-check
 complains "the served model default/bad does not become ready: "
 complains "short.gguf"
-is "$(objects)" ""
+has_no_objects
 
 # Ctrl-C in the middle leaves nothing.
 interrupted 240 '^waiting for the image' serve create bad --model models:/tiny.gguf --engine llama.cpp --image 127.0.0.1:1/none:1 -f cluster.yaml
 grep -qF "deleted what was created" seen || fail "it does not say that it was deleted"
-is "$(objects)" ""
+has_no_objects

@@ -31,6 +31,15 @@ std::string why_refused(std::string_view answer) {
   return taken ? "" : taken.error().what;
 }
 
+/// How much of an endless answer is taken before it is refused.
+std::size_t taken_of(const std::string& head, const std::string& rest) {
+  http::AnswerReader reader(1000, nullptr);
+  std::size_t taken = head.size();
+  REQUIRE(reader.take(head));
+  while (taken < (16u << 20) && reader.take(rest)) taken += rest.size();
+  return taken;
+}
+
 /// Continues both until the answer is there.
 http::Result<http::Answer> answer_of(http::Server& server, http::Call call) {
   http::Exchange exchange(std::move(call));
@@ -93,4 +102,15 @@ TEST_CASE("a server of this machine is asked and answers; one that is not there 
   REQUIRE(!closed);
   CHECK(closed.error().fault == base::Fault::unreachable);
   CHECK(closed.error().what == "127.0.0.1:1/: Connection refused");
+}
+
+TEST_CASE("an answer that does not end is refused, whatever part of it is endless") {
+  constexpr std::size_t most = 1u << 20;
+  const std::string chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+  CHECK(taken_of("HTTP/1.1 200 OK\r\n", std::string(1000, 'x')) < most);
+  CHECK(taken_of(chunked, std::string(1000, '0')) < most);
+  CHECK(taken_of(chunked, "1;" + std::string(1000, 'x') + "\r\na\r\n") < most);
+  CHECK(taken_of(chunked + "0\r\n", "a: b\r\n") < most);
+  CHECK(taken_of(chunked + "0\r\n", std::string(1000, 'x')) < most);
+  CHECK(taken_of("HTTP/1.1 200 OK\r\n\r\n", std::string(1000, 'x')) < most);
 }

@@ -41,6 +41,7 @@ workload::ServeRequest serve_request_of(const Tree& tree) {
 workload::Result<std::string> objects_from(const Tree& given) {
   workload::ModelServer server =
       TRY(workload::make_server(serve_request_of(*given.find("request")), catalog()));
+  TRY(workload::resolve_volume(server, server.pod.claim));
   std::optional<facts::ClusterFacts> facts;
   workload::GpuSupply supply;
   if (const Tree* cluster = given.find("cluster")) {
@@ -127,4 +128,30 @@ TEST_CASE("a source of a model is read back as it was written") {
     CHECK(source->text() == text);
   }
   CHECK(workload::parse_model_source("models:/a//b/")->text() == "models:/a/b");
+}
+
+TEST_CASE(
+    "the volume of an earlier served model is used, by one pod, which ends before the next one starts") {
+  const auto server_for = [](const char* model, int replicas) {
+    workload::ServeRequest request;
+    request.pod.name = "llama";
+    request.pod.gpus = "1";
+    request.model = model;
+    request.replicas = replicas;
+    auto server = workload::make_server(request, catalog());
+    REQUIRE(server);
+    server->rolling = true;
+    return *server;
+  };
+  workload::ModelServer one = server_for("hf:a/b", 1);
+  CHECK(!workload::resolve_volume(one, ""));
+  REQUIRE(workload::resolve_volume(one, "llama"));
+  CHECK(one.pod.claim == "llama");
+  CHECK(!one.rolling);
+  workload::ModelServer two = server_for("models:/m", 2);
+  const auto refused = workload::resolve_volume(two, "llama");
+  REQUIRE(!refused);
+  CHECK(refused.error().fault == base::Fault::blocked);
+  REQUIRE(workload::resolve_volume(two, ""));
+  CHECK(two.rolling);
 }

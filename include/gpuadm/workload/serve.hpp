@@ -94,6 +94,10 @@ struct ModelServer {
 /// Validates everything that needs no cluster. The image is as requested. Fault::usage.
 [[nodiscard]] Result<ModelServer> make_server(const ServeRequest& request, const base::Tree& catalog);
 
+/// Takes the volume that was found for it: `claim`, or empty. Fault::usage: a model of a hub has none;
+/// Fault::blocked: several pods cannot mount that of an earlier served model.
+[[nodiscard]] Result<> resolve_volume(ModelServer& server, const std::string& claim);
+
 /// How long loading may take before the pod is restarted: a model of a hub is downloaded first.
 [[nodiscard]] std::chrono::seconds loading_limit(const ModelSource& source);
 

@@ -7,6 +7,9 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+#include <span>
+
 namespace commands {
 
 namespace {
@@ -21,7 +24,7 @@ std::string seconds(std::chrono::seconds time) {
   return base::human_seconds(static_cast<double>(time.count()));
 }
 
-/// Whether all of several pods are ready that the Deployment requests; the verdict is on the newest one.
+/// Whether all of several pods are ready that the Deployment requests; kube::judge is about the newest one.
 bool are_all_ready(const std::vector<base::Tree>& objects) {
   const base::Tree* deployment = object_of(objects, "Deployment");
   const auto number = [&](std::initializer_list<std::string_view> path) {
@@ -32,6 +35,17 @@ bool are_all_ready(const std::vector<base::Tree>& objects) {
   return requested <= 1 || number({"status", "readyReplicas"}) >= requested;
 }
 
+/// The verdict on the first pod that is not ready; nothing: there is none yet.
+std::optional<PodVerdict> not_ready_one(const std::vector<base::Tree>& objects) {
+  for (const base::Tree& object : objects) {
+    const base::Tree* kind = object.find("kind");
+    if (!kind || kind->text() != "Pod" || object.at({"metadata", "deletionTimestamp"})) continue;
+    PodVerdict verdict = kube::judge(std::span(&object, 1));
+    if (verdict.stage != kube::Stage::ready) return verdict;
+  }
+  return std::nullopt;
+}
+
 /// Waits on the node until the Deployment is available, one read long at most.
 Result<PodVerdict> read_pod(const AwaitedPod& awaited, session::ClusterClient& client) {
   const auto objects = TRY(client.get({.kinds = {"deployments.apps", "pods"},
@@ -39,7 +53,10 @@ Result<PodVerdict> read_pod(const AwaitedPod& awaited, session::ClusterClient& c
                                        .selector = awaited.selector,
                                        .available_within = between_reads}));
   PodVerdict verdict = kube::judge(objects);
-  if (verdict.stage == kube::Stage::ready && !are_all_ready(objects)) verdict.stage = kube::Stage::running;
+  if (awaited.pods == AwaitedPods::one || verdict.stage != kube::Stage::ready || are_all_ready(objects))
+    return verdict;
+  if (auto other = not_ready_one(objects)) return std::move(*other);
+  verdict.stage = kube::Stage::no_pod;
   return verdict;
 }
 

@@ -25,9 +25,11 @@ struct ReadyProgress {
                                         const std::function<Result<ReadyProgress>()>& read,
                                         const std::function<base::Error(base::Fault)>& not_ready, Io& io);
 
-/// What wait_ready waits for: the pod of a Deployment with this name and these labels.
+enum class AwaitedPods { all, one };
+/// What wait_ready waits for: the pods of a Deployment with this name and these labels, or the newest one.
 struct AwaitedPod {
   std::string ns, name, selector;
+  AwaitedPods pods = AwaitedPods::all;
 };
 
 /// Waits until the pod is ready. Returns the node. Errors as of wait_until_ready, with the explanation of the

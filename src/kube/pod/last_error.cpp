@@ -60,8 +60,9 @@ const Exception* choose(const std::vector<Exception>& all, const pod::FirstFailu
 
 /// Lines that a program prints for information.
 bool informs(std::string_view line) {
-  return mentions_any(line, {" info ", "info:", "[info]", "debug:", "[debug]", " debug ", "level=info",
-                             "note:", "nccl info"});
+  return line.contains("HTTP/1.1\" ") || line.contains("HTTP/1.0\" ") ||  // a server's list of requests
+         mentions_any(line, {"hostname of the client socket cannot be retrieved", " info ", "info:", "[info]",
+                             "debug:", "[debug]", " debug ", "level=info", "note:", "nccl info"});
 }
 
 bool is_about_error(std::string_view line) {
@@ -132,8 +133,11 @@ std::size_t last_that(std::span<const std::string> log, Wanted&& wanted) {
   return nothing;
 }
 
-LastError from_line(std::span<const std::string> log, const std::vector<Exception>& exceptions) {
+/// Of a log from `begin` on.
+LastError from_line(std::span<const std::string> log, const std::vector<Exception>& exceptions,
+                    std::size_t begin = 0) {
   std::vector<Writer> writers = writers_of(log);
+  std::fill_n(writers.begin(), begin, Writer::none);
   for (const Exception& one : exceptions)
     if (pod::is_of_launcher(one))
       for (std::size_t i = one.first; i <= one.last; ++i) writers[i] = Writer::none;
@@ -211,6 +215,25 @@ Lines lines_of(std::span<const std::string> log) {
   return lines;
 }
 
+/// Whether a program of one process printed other lines after an exception, and then an error: it handled the
+/// exception.
+bool is_handled(std::span<const std::string> log, const std::vector<Exception>& all,
+                const Exception& chosen) {
+  const bool is_alone = std::ranges::all_of(
+      all, [](const Exception& one) { return one.process.empty() && !pod::is_of_launcher(one); });
+  if (!is_alone) return false;
+  const std::vector<Writer> writers = writers_of(log);
+  bool continued = false;
+  for (std::size_t i = chosen.last + 1; i < log.size(); ++i) {
+    if (writers[i] != Writer::program || informs(log[i])) continue;
+    if (!is_about_error(log[i]))
+      continued = true;
+    else if (continued)
+      return true;
+  }
+  return false;
+}
+
 void shorten(LastError& error) {
   for (std::string* text : {&error.text, &error.origin, &error.previous})
     *text = base::printable(*text, longest);
@@ -226,15 +249,26 @@ LastError last_error(std::span<const std::string> log) {
   // A process that a signal ended has no exception; those are then of the launcher and of other processes.
   const bool is_explained =
       chosen && !pod::is_of_launcher(*chosen) && !(first.signal > 0 && pod::is_of_lost_peer(*chosen));
-  LastError error;
-  if (!is_explained && (!chosen || first.signal > 0)) {
-    error = from_line(lines.texts, all);
-  } else {
+  const auto of_exception = [&] {
+    LastError error;
     error.text = chosen->text;
     error.end = chosen->last + 1;
     error.is_own = is_own_error(*chosen);
     error.origin = pod::own_frame(chosen->frames);
     if (chosen->has_cause && chosen > &all.front()) error.previous = std::prev(chosen)->text;
+    return error;
+  };
+  LastError error;
+  if (is_explained && is_handled(lines.texts, all, *chosen)) {
+    error = from_line(lines.texts, all, chosen->last + 1);
+    error.previous = chosen->text;
+  } else if (is_explained) {
+    error = of_exception();
+  } else {
+    error = from_line(lines.texts, all);
+    // The name of torchrun's exception says nothing.
+    const bool is_useful = is_about_error(error.text) || (chosen && chosen->name == "ChildFailedError");
+    if (chosen && first.signal == 0 && (error.text.empty() || !is_useful)) error = of_exception();
   }
   if (error.end > 0) error.end = lines.numbers[error.end - 1] + 1;
   error.rank = first.rank;

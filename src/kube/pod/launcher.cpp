@@ -22,21 +22,24 @@ std::string number_after(std::string_view text) {
   return std::string(text.substr(begin, end - begin));
 }
 
+/// Signals that end a program that fails; -1 is also an exit code of programs.
+bool ends_programs(long long signal) {
+  constexpr std::array<long long, 7> signals = {4, 6, 7, 8, 9, 11, 15};
+  return std::ranges::find(signals, signal) != signals.end();
+}
+
 /// The signal of "exitcode: -9", "return code = -9" or "died with <Signals.SIGKILL: 9>"; 0: none.
 int signal_in(std::string_view line) {
-  constexpr int most = 64;
   for (const std::string_view word : {"exitcode", "return code", "returncode", "exit code"}) {
     const std::size_t at = line.find(word);
     if (at == std::string_view::npos) continue;
-    if (const auto code = base::to_int(number_after(line.substr(at + word.size())));
-        code && *code < 0 && *code >= -most)
-      return static_cast<int>(-*code);
+    const auto code = base::to_int(number_after(line.substr(at + word.size())));
+    if (code && ends_programs(-*code)) return static_cast<int>(-*code);
   }
   constexpr std::string_view died = "died with <Signals.";
   if (const std::size_t at = line.find(died); at != std::string_view::npos)
     if (const std::size_t colon = line.find(':', at); colon != std::string_view::npos)
-      if (const auto code = base::to_int(number_after(line.substr(colon)));
-          code && *code > 0 && *code <= most)
+      if (const auto code = base::to_int(number_after(line.substr(colon))); code && ends_programs(*code))
         return static_cast<int>(*code);
   return 0;
 }

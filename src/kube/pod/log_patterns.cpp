@@ -28,8 +28,12 @@ constexpr std::array<Pattern, 4> lost_gpu_patterns = {
       "set runtimeClassName: nvidia if the node has one; gpuadm doctor {node} --only gpu,nct"}}};
 
 /// Of the error itself only: programs report such failures also when they repeat a request and continue.
-constexpr std::array<Pattern, 14> error_patterns = {
-    {{{"GatedRepo", "gated repo", "awaiting a review"},
+constexpr std::array<Pattern, 15> error_patterns = {
+    {{{"client socket has failed to connect", "client socket has timed out", "Timed out waiting for clients"},
+      "rank-unreachable",
+      "a rank in container {container} does not reach the other ranks: {line}",
+      "gpuadm train check; the ranks must start at the same time"},
+     {{"GatedRepo", "gated repo", "awaiting a review"},
       "hub-gated",
       "container {container} may not download from a gated repository",
       "accept its license on the page of the model, and set HF_TOKEN from a Secret"},
@@ -63,7 +67,8 @@ constexpr std::array<Pattern, 14> error_patterns = {
        "couldn't connect to 'https://", "Max retries exceeded"},
       "server-unreachable",
       "container {container} cannot reach a server: {line}",
-      "gpuadm verify; behind a proxy set HTTPS_PROXY; without internet access, read the files "
+      "check its address; gpuadm verify; behind a proxy set HTTPS_PROXY; without internet access, read the "
+      "files "
       "from a volume"},
      {{"Permission denied: '", "EACCES: permission denied, ", "cannot create directory"},
       "folder-not-writable",
@@ -105,8 +110,8 @@ constexpr std::array<Pattern, 22> log_patterns = {
       "a GPU of node {node} refuses container {container}: its compute mode is exclusive, or another process "
       "uses it",
       "gpuadm doctor {node} --only gpu; gpuadm gpu top {node}"},
-     {{"No available memory for the cache blocks", "available KV cache memory", "KV cache is needed",
-       "can be stored in KV cache", "can be stored in the KV cache", "KV cache space"},
+     {{"No available memory for the cache blocks", "than the available KV cache memory", "KV cache is needed",
+       "can be stored in KV cache", "can be stored in the KV cache"},
       "gpu-memory-for-cache",
       "the GPU's memory is too small for the KV cache of the model in container {container}",
       "decrease the context (vLLM: --max-model-len), or use more GPUs (--tensor-parallel-size) or a smaller "
@@ -119,8 +124,8 @@ constexpr std::array<Pattern, 22> log_patterns = {
       "killed",
       "a worker process of container {container} was killed, often because memory ran out",
       "increase the memory limit, or use fewer workers of data loaders"},
-     {{"out of shared memory", "insufficient shared memory", "unable to allocate shared memory(shm)",
-       "/dev/shm/nccl", "SIGBUS", "Bus error"},
+     {{"out of shared memory", "insufficient shared memory", "</torch_", "/dev/shm/nccl", "SIGBUS",
+       "Bus error"},
       "shared-memory",
       "container {container} ran out of shared memory: /dev/shm has {shm}",
       "mount an emptyDir with medium: Memory at /dev/shm; notebooks and training jobs of gpuadm: --shm 8Gi"},
@@ -151,7 +156,7 @@ constexpr std::array<Pattern, 22> log_patterns = {
       "container {container} sees no GPU",
       "request a GPU: resources.limits: {nvidia.com/gpu: 1}, and set runtimeClassName: nvidia"},
      {{"libcuda.so.1: cannot open", "libnvidia-ml.so.1: cannot open",
-       "couldn't communicate with the NVIDIA driver", "Could not find cuda drivers"},
+       "couldn't communicate with the NVIDIA driver"},
       "no-cuda-device",
       "container {container} has no NVIDIA driver libraries",
       "request a GPU: resources.limits: {nvidia.com/gpu: 1}, and set runtimeClassName: nvidia"},

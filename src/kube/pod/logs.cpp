@@ -91,7 +91,7 @@ LogReason reason_in_log(const Context& context, const Container& container, std:
   const bool has_gpu = requests_gpu(context.pod, container);
   const auto of_error = patterns_of(has_gpu, LogPart::error);
   for (const std::string& text : {error.text, error.previous})
-    if (const Pattern* pattern = first_of(of_error, text)) return {pattern, brief(text, 200)};
+    if (const Pattern* pattern = first_of(of_error, text)) return {pattern, brief(text, 200), true};
   if (error.is_own) return {};
   const std::span<const std::string> before = log.first(std::min(error.end, log.size()));
   const auto searched = before.last(std::min(before.size(), searched_lines));

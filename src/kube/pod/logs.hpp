@@ -18,6 +18,7 @@ enum class LogPart { error, lines_before };
 struct LogReason {
   const Pattern* pattern = nullptr;
   std::string line;
+  bool is_of_error = false;  ///< the error itself names it, and not a line before
 };
 /// A known reason in the error that ended the program or in its cause; then, unless the error explains
 /// itself, in the last lines of the log before it.

@@ -158,8 +158,12 @@ PodLink ended_badly(const Context& context, const Container& container, const Co
   const std::vector<std::string> log = failed_log(container);
   const LastError error = last_error(log);
   const LogReason found = reason_in_log(context, container, log, error);
+  // What the kubelet did explains more than a line before the end.
+  if (!found.is_of_error)
+    if (auto link = killed_by_probe(context, container, ended, seen)) return std::move(*link);
   if (found.pattern) seen.push_back("log: " + found.line);
-  if (!error.previous.empty()) seen.push_back("log: " + brief(error.previous, 200));
+  if (!error.previous.empty() && brief(error.previous, 200) != found.line)
+    seen.push_back("log: " + brief(error.previous, 200));
   if (!error.origin.empty()) seen.push_back("at: " + brief(error.origin, 200));
   if (found.pattern) {
     words["line"] = brief(found.line, 160);
@@ -173,7 +177,6 @@ PodLink ended_badly(const Context& context, const Container& container, const Co
                   std::move(seen),
                   "mount an emptyDir with medium: Memory at /dev/shm; notebooks and training jobs of gpuadm: "
                   "--shm 8Gi");
-  if (auto link = killed_by_probe(context, container, ended, seen)) return std::move(*link);
   if (error.signal > 0 && code_of(ended) < signal_base) {
     seen.push_back("log: " + brief(error.text, 200));
     return process_killed(container, error, words["shm"], std::move(seen));

@@ -172,7 +172,8 @@ Tree deployment_of(const ModelServer& server, const GpuParts& parts) {
 
 Tree secret_of(const ModelServer& server, const ServeKeys& keys) {
   service::Texts values = {{api_key, keys.api.reveal()}};
-  if (!keys.hub_token.empty()) values.emplace_back(hub_token_key, keys.hub_token.reveal());
+  if (server.has_hub_token && server.source.kind == ModelSource::Kind::hub)
+    values.emplace_back(hub_token_key, keys.hub_token.reveal());
   if (has_key_file(server))
     values.emplace_back(key_file,
                         base::replace_all(server.engine.key_text, "{key}", keys.api.reveal()) + "\n");

@@ -115,13 +115,29 @@ Result<ModelServer> make_server(const ServeRequest& request, const Tree& catalog
       server.engine.images.items(), [](const Tree& image) { return image.find("cuda") == nullptr; });
   if (!server.engine.name.empty() && !server.pod.gpus.any() && server.pod.image.empty() && offers_none)
     return refuse(fmt::format("--gpus: {} needs a GPU", server.engine.name), "for example --gpus 1");
-  if (server.source.kind == ModelSource::Kind::hub && server.pod.claim.empty())
-    return refuse("--model: a model of a hub is downloaded to a volume, and none is given",
-                  "--size 50Gi for a new volume, or --storage CLAIM for an existing one");
   if (server.replicas > 1 && !server.pod.size.empty())
     return refuse("--size: pods on several nodes cannot write to one new volume",
                   "--storage with a claim on a storage that all nodes share (gpuadm storage claim)");
   return server;
+}
+
+Result<> resolve_volume(ModelServer& server, const std::string& claim) {
+  const bool is_kept = server.pod.claim.empty() && !claim.empty();
+  if (claim.empty() && server.source.kind == ModelSource::Kind::hub)
+    return refuse("--model: a model of a hub is downloaded to a volume, and none is given",
+                  "--size 50Gi for a new volume, or --storage CLAIM for an existing one");
+  if (is_kept && server.replicas > 1)
+    return base::fail(Fault::blocked,
+                      fmt::format("--replicas: the volume of the earlier served model {}/{} would be mounted "
+                                  "on several nodes",
+                                  server.pod.ns, server.pod.name),
+                      fmt::format("--storage with a claim on a storage that all nodes share, or "
+                                  "gpuadm serve delete {} -n {} --purge",
+                                  server.pod.name, server.pod.ns));
+  server.pod.claim = claim;
+  // It may be bound to one node, on which the GPUs of the old pod are not free yet.
+  server.rolling = server.rolling && claim.empty();
+  return {};
 }
 
 }  // namespace workload

@@ -10,6 +10,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <set>
+#include <string>
 
 namespace commands {
 
@@ -57,6 +60,7 @@ Result<std::string> judge_hosts(const model::Model& model, const model::Demand& 
                                 const facts::ClusterFacts& facts, const facts::Census& census) {
   std::string why = "the GPUs of the hosts could not be read";
   std::optional<base::Error> refused;
+  std::set<std::string> judged;
   for (const auto& [name, host] : census) {
     if (!host || !has_offer(plan.service.supply, facts, *host)) continue;
     const GpuSet gpus = gpus_of(name, *host, demand);
@@ -68,14 +72,24 @@ Result<std::string> judge_hosts(const model::Model& model, const model::Demand& 
       continue;
     }
     if (fit.verdict == model::Verdict::fits) return line;
-    if (fit.verdict == model::Verdict::unknown) why = line;
-    if (fit.verdict == model::Verdict::does_not_fit && !refused)
+    if (fit.verdict == model::Verdict::unknown) {
+      why = line;
+      continue;
+    }
+    judged.insert(facts::node_of(facts, *host)->name);
+    if (!refused)
       refused = base::Error{Fault::blocked, "the model does not fit on " + line,
-                            fit.alternatives.empty() ? "gpuadm serve check says what would fit"
-                                                     : "what fits: " + fit.alternatives.front()};
+                            (fit.alternatives.empty() ? "gpuadm serve check says what would fit"
+                                                      : "what fits: " + fit.alternatives.front()) +
+                                "; --no-check creates it anyway"};
   }
-  if (refused) return std::unexpected(std::move(*refused));
-  return unknown(why);
+  // The pod may be scheduled on a node that could not be compared.
+  const auto is_judged = [&](const workload::GpuOffer& offer) {
+    return !offer.profile.empty() || judged.contains(offer.node);
+  };
+  if (!refused) return unknown(why);
+  if (std::ranges::all_of(plan.service.supply.offers, is_judged)) return std::unexpected(std::move(*refused));
+  return unknown(refused->what + "; other nodes with GPUs could not be compared");
 }
 
 }  // namespace

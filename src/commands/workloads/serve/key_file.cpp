@@ -20,14 +20,16 @@ Result<std::filesystem::path> write_key_file(const NamedService& service, const 
 }
 
 std::string usage_lines(const NamedService& service, const std::string& address,
-                        const std::filesystem::path& key_file) {
-  const std::string file = key_file.string(), quoted = base::quote(file);
+                        const std::filesystem::path& key_file, ServedApi api) {
+  const std::string file = key_file.string();
+  if (api == ServedApi::unknown)
+    return fmt::format("  address: http://{}\n  key: {}\n", address, base::printable(file));
   return fmt::format(
       "  address: http://{0}/v1, model {1}\n"
       "  key: {2}\n"
-      "  curl -H \"{4}: {5} $(cat {3})\" http://{0}/v1/models\n"
+      "  printf 'Authorization: Bearer %s' \"$(cat {3})\" | curl -H @- http://{0}/v1/models\n"
       "  OpenAI's client: base_url http://{0}/v1, and the content of the key file as api_key\n",
-      address, service.name, base::printable(file), quoted, "Authorization", "Bearer");
+      address, service.name, base::printable(file), base::quote(file));
 }
 
 }  // namespace commands

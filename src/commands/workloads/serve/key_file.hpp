@@ -17,8 +17,10 @@ namespace commands {
                                                            const std::string& cluster,
                                                            const base::Secret& key);
 
-/// How a client uses a served model at an address such as "127.0.0.1:8000": lines for the operator.
+enum class ServedApi { openai, unknown };
+/// How a client uses a served model at an address such as "127.0.0.1:8000": lines for the operator, in which
+/// the key is in no argument of a program.
 [[nodiscard]] std::string usage_lines(const NamedService& service, const std::string& address,
-                                      const std::filesystem::path& key_file);
+                                      const std::filesystem::path& key_file, ServedApi api);
 
 }  // namespace commands

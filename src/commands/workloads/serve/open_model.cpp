@@ -17,6 +17,20 @@ using base::Tree;
 
 /// The first completion may compile kernels.
 constexpr std::chrono::seconds proof_timeout{600};
+/// Nodes forward a Service to a new pod a moment after it is ready.
+constexpr std::chrono::seconds forwarding_timeout{60};
+
+Result<OpenService> reach_new_endpoint(ReachedCluster& cluster, const ServiceEndpoint& endpoint,
+                                       const std::string& health) {
+  const base::Instant deadline = base::Clock::now() + forwarding_timeout;
+  while (true) {
+    auto open = reach_endpoint(cluster, endpoint, 0, health);
+    const bool may_pass = !open && (open.error().fault == base::Fault::unreachable ||
+                                    open.error().fault == base::Fault::timeout);
+    if (!may_pass || base::Clock::now() >= deadline) return open;
+    TRY(cluster.pause(std::chrono::seconds(1)));
+  }
+}
 
 }  // namespace
 
@@ -44,7 +58,7 @@ Result<std::string> prove_model(ReachedCluster& cluster, const NamedService& ser
     io.err(fmt::format("waiting for a completion (at most {})\n",
                        base::human_seconds(static_cast<double>(proof_timeout.count()))));
   const auto objects = TRY(find_service(cluster, service));
-  const OpenService open = TRY(reach_endpoint(cluster, TRY(endpoint_of(objects, service)), 0, health));
+  const OpenService open = TRY(reach_new_endpoint(cluster, TRY(endpoint_of(objects, service)), health));
   return describe(TRY(prove_completion({open.address, open.port, service.name, key}, proof_timeout,
                                        cluster.connections().interrupt())));
 }
@@ -54,7 +68,10 @@ Result<Outcome> open_model(ReachedCluster& cluster, const NamedService& service,
   const ServedModel served = served_model(*TRY(deployment_of(objects, service)));
   const base::Secret key = TRY(read_key(cluster, service, workload::api_key));
   const auto file = TRY(write_key_file(service, cluster.spec().name, key));
-  const auto show = [&](const std::string& address) { return usage_lines(service, address, file); };
+  const auto show = [&](const std::string& address) {
+    return usage_lines(service, address, file,
+                       served.engine.empty() ? ServedApi::unknown : ServedApi::openai);
+  };
   return open_service(cluster, service, {.port = port, .health = served.health, .show = show}, io);
 }
 

@@ -2,6 +2,7 @@
 #include "gpuadm/base/secret_file.hpp"
 #include "gpuadm/base/text.hpp"
 
+#include "commands/inspect/explain_pod.hpp"
 #include "commands/shared_options.hpp"
 #include "commands/workloads/serve/fit_check.hpp"
 #include "commands/workloads/serve/key_file.hpp"
@@ -31,7 +32,7 @@ struct ServeCreateOptions {
   bool keep = false;                ///< keep the objects if it does not become ready
   bool tunnel = false;              ///< open a tunnel once it is ready
   Consent consent = Consent::ask;   ///< to a storage for the first volume of the cluster
-  std::chrono::seconds timeout{7200};
+  std::chrono::seconds timeout{0};  ///< 0: as long as loading may take
 };
 
 Result<workload::ServeKeys> new_keys(const ServeCreateOptions& options) {
@@ -49,11 +50,11 @@ std::string result_of(const ServePlan& plan, const NamedService& service, const 
 
 /// What the operator needs to use it.
 Result<Outcome> show_use(const ServeCreateOptions& options, const NamedService& service, std::uint16_t port,
-                         ReachedCluster& cluster, Io& io) {
+                         ServedApi api, ReachedCluster& cluster, Io& io) {
   const std::filesystem::path file = key_file_of(service, cluster.spec().name);
   if (options.tunnel || options.request.pod.reach == workload::Reach::node_port)
     return open_model(cluster, service, 0, io);
-  io.out(usage_lines(service, fmt::format("{}.{}.svc:{}", service.name, service.ns, port), file));
+  io.out(usage_lines(service, fmt::format("{}.{}.svc:{}", service.name, service.ns, port), file, api));
   io.out(fmt::format("  from this machine: {}\n", command_for("url", service)));
   return Outcome::done;
 }
@@ -87,6 +88,7 @@ Result<Outcome> serve_create(const ServeCreateOptions& given, Io& io) {
   };
   if (options.yaml) {
     TRY(plan_on(""));
+    TRY(workload::resolve_volume(plan.server, plan.service.pod.claim));
     print_objects(plan.objects(keys), io);
     return Outcome::done;
   }
@@ -95,7 +97,7 @@ Result<Outcome> serve_create(const ServeCreateOptions& given, Io& io) {
   const ServicePlanning planning{service, options.request.pod.size, options.request.replicas, options.consent,
                                  plan_on};
   plan.service = TRY(plan_and_check(planning, cluster, io));
-  plan.server.pod.claim = plan.service.pod.claim;  // of an earlier served model
+  TRY(workload::resolve_volume(plan.server, plan.service.pod.claim));
   if (!plan.service.note.empty()) io.err(plan.service.note + "\n");
   if (const std::string note = workload::note_of_share(plan.service.supply, plan.server.pod.gpus);
       !note.empty())
@@ -104,11 +106,12 @@ Result<Outcome> serve_create(const ServeCreateOptions& given, Io& io) {
     if (const std::string fit = TRY(check_model_fit(plan, options.hosts, keys.hub_token, *cluster));
         !fit.empty())
       io.err(fit + "\n");
-  ServiceCreation creation{.plan = plan.service,
-                           .objects = plan.objects(keys),
-                           .service = service,
-                           .timeout = options.timeout,
-                           .keep = options.keep};
+  ServiceCreation creation{
+      .plan = plan.service,
+      .objects = plan.objects(keys),
+      .service = service,
+      .timeout = options.timeout.count() > 0 ? options.timeout : workload::loading_limit(plan.server.source),
+      .keep = options.keep};
   if (plan.server.source.kind == workload::ModelSource::Kind::storage)
     creation.claims.push_back(plan.server.source.storage);
   std::string proven;
@@ -118,11 +121,18 @@ Result<Outcome> serve_create(const ServeCreateOptions& given, Io& io) {
       return {};
     };
   const std::string node = TRY(create_service(creation, *cluster, io));
-  TRY(write_key_file(service, cluster->spec().name, keys.api));
+  if (auto written = write_key_file(service, cluster->spec().name, keys.api); !written) {
+    base::Error error = std::move(written).error();
+    error.what = fmt::format("the {} is ready on {}, but its key file: {}", with_noun(service),
+                             base::printable(node), error.what);
+    error.hint = with_details(error.hint, command_for("url", service));
+    return std::unexpected(std::move(error));
+  }
   io.out(result_of(plan, service, node));
   io.out(proven.empty() ? "  only its health was checked, because its API is not known\n"
                         : fmt::format("  answered: {}\n", proven));
-  return show_use(options, service, plan.server.engine.port, *cluster, io);
+  return show_use(options, service, plan.server.engine.port,
+                  plan.server.engine.is_openai ? ServedApi::openai : ServedApi::unknown, *cluster, io);
 }
 
 void add_model(Line& line, ServeCreateOptions& options) {
@@ -186,7 +196,8 @@ Command serve_create_command() {
                       "Open an SSH tunnel once it is ready, as gpuadm serve url does")
                 .excludes(node_port);
             add_namespace(line, options.request.pod.ns);
-            add_wait_timeout(line, options.timeout, "Time limit until it is ready (default 7200)");
+            add_wait_timeout(line, options.timeout,
+                             "Time limit until it is ready (default 7200; 43200 for a model of a hub)");
             line.flag(
                 "-y,--yes", options.consent, Consent::given,
                 "With --size: if the cluster has no storage, make a local one, and add it to the cluster "

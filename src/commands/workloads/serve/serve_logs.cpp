@@ -1,4 +1,5 @@
 #include "gpuadm/base/network.hpp"
+#include "gpuadm/base/redact.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/workload/serve.hpp"
 
@@ -6,6 +7,8 @@
 #include "commands/workloads/service/verbs.hpp"
 
 #include <fmt/format.h>
+
+#include <optional>
 
 namespace commands {
 
@@ -41,13 +44,22 @@ Result<Outcome> serve_logs(const ServeLogsOptions& options, Io& io) {
   if (pods.empty())
     return base::fail(Fault::blocked, fmt::format("the {} has no pod", with_noun(options.server)),
                       command_for("start", options.server));
+  std::optional<base::Error> failed;
   for (const std::string& pod : pods) {
-    const std::string log = TRY(read_log(pod, options, *cluster));
+    auto log = read_log(pod, options, *cluster);
+    if (!log && (pods.size() == 1 || log.error().fault == Fault::interrupted))
+      return std::unexpected(std::move(log).error());
     if (pods.size() > 1) io.out(fmt::format("{}:\n", base::printable(pod)));
-    for (const std::string_view line : base::lines(log))
-      io.out(base::printable(line, longest_log_line) + "\n");
+    if (!log) {
+      io.err(fmt::format("{}: {}\n", base::printable(pod), base::printable(log.error().what)));
+      failed = std::move(log).error();
+      continue;
+    }
+    // An engine may print its settings, and its key with them.
+    for (const std::string_view line : base::lines(*log))
+      io.out(base::printable(base::text_without_secrets(line), longest_log_line) + "\n");
   }
-  return Outcome::done;
+  return failed ? Outcome::failed : Outcome::done;
 }
 
 }  // namespace

@@ -97,10 +97,9 @@ Result<ServePlan> plan_serve(const workload::ServeRequest& request, const Hosts&
   workload::ModelServer server = TRY(read_request(request, cluster.assets()));
   const bool is_on_storage = TRY(find_claim(server.source, server.pod.ns, hosts, cluster));
   ServicePlan service = TRY(plan_service(server.pod, hosts, cluster));
-  // A volume of its own may be bound to one node, on which the GPUs of the old pod are not free yet.
-  server.rolling = service.pod.claim.empty() && check_fit(service.supply, server.pod.gpus,
-                                                          server.replicas + 1, workload::Placement::anywhere)
-                                                    .has_value();
+  server.rolling =
+      check_fit(service.supply, server.pod.gpus, server.replicas + 1, workload::Placement::anywhere)
+          .has_value();
   ServePlan plan = TRY(complete_serve(std::move(service), std::move(server)));
   plan.is_on_storage = is_on_storage;
   return plan;
@@ -115,6 +114,7 @@ Result<ServePlan> plan_serve_offline(const workload::ServeRequest& request, cons
     if (spec::find_storage(cluster, server.source.storage)) TRY(use_first_part(server.source));
   }
   ServicePlan service = TRY(plan_service_offline(server.pod, hosts, common));
+  TRY(workload::resolve_volume(server, service.pod.claim));
   return complete_serve(std::move(service), std::move(server));
 }
 

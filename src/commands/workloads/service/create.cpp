@@ -23,15 +23,18 @@ std::string instance_selector(const workload::ServicePod& pod) {
   return workload::instance_selector(pod.kind, pod.name, pod.instance);
 }
 
-/// Deletes the objects of this run, and says so; or how to, if that fails.
-void withdraw(const ServiceCreation& creation, bool folder_existed, ReachedCluster& cluster, const Io& io) {
+/// Deletes the objects of this run, and says so; or how to, if that fails. `volume`: whether the new volume
+/// is deleted with its files.
+void withdraw(const ServiceCreation& creation, bool folder_existed, workload::OwnVolume volume,
+              ReachedCluster& cluster, const Io& io) {
   const ServicePlan& plan = creation.plan;
+  const bool deletes = volume == workload::OwnVolume::deleted;
   report_deletion(shown(creation.service), io);
   auto removed =
       remove_service(cluster, plan.pod.ns, instance_selector(plan.pod),
                      plan.parts.claim_template ? workload::GpuClaims::yes : workload::GpuClaims::no,
-                     plan.has_new_volume() ? workload::OwnVolume::deleted : workload::OwnVolume::kept);
-  if (removed && plan.volume)
+                     plan.has_new_volume() ? volume : workload::OwnVolume::kept);
+  if (removed && plan.volume && deletes)
     removed = remove_volume(*plan.volume, folder_existed ? ClaimFiles::kept : ClaimFiles::deleted,
                             cluster.client());
   if (removed)
@@ -57,12 +60,22 @@ Result<> check_folders(const ServiceCreation& creation, ReachedCluster& cluster,
   return check_claims_of_pod(claims, ns, creation.service.hosts, cluster.spec(), cluster.client(), io);
 }
 
-/// Until it is ready, and the proof has passed.
-Result<std::string> await(const ServiceCreation& creation, ReachedCluster& cluster, Io& io) {
-  const workload::ServicePod& pod = creation.plan.pod;
-  auto node = TRY(wait_ready(cluster, {pod.ns, pod.name, instance_selector(pod)}, creation.timeout, io));
-  if (creation.proof) TRY(creation.proof(node));
-  return node;
+/// What happens to one that is ready and fails its proof: if it did not answer, it remains, as the way to it
+/// may be the reason. Otherwise it is deleted; its volume remains, as downloads take long.
+base::Error not_proven(const ServiceCreation& creation, bool folder_existed, base::Error error,
+                       ReachedCluster& cluster, const Io& io) {
+  if (error.fault == Fault::interrupted) {
+    withdraw(creation, folder_existed, workload::OwnVolume::deleted, cluster, io);
+    return error;
+  }
+  const bool remains = creation.keep || error.fault == Fault::unreachable || error.fault == Fault::timeout;
+  error.what = fmt::format("the {} is ready, and {}: {}", with_noun(creation.service),
+                           remains ? "runs, but could not be proven" : "does not pass its proof", error.what);
+  if (remains)
+    error.hint = with_details(error.hint, command_for("url", creation.service));
+  else
+    withdraw(creation, folder_existed, workload::OwnVolume::kept, cluster, io);
+  return error;
 }
 
 }  // namespace
@@ -99,18 +112,23 @@ Result<std::string> create_service(const ServiceCreation& creation, ReachedClust
   const auto created = cluster.client().create(plan.pod.ns, creation.objects);
   if (!created) {
     if (is_uncertain(created.error().fault))
-      withdraw(creation, folder.existed, cluster, io);
+      withdraw(creation, folder.existed, workload::OwnVolume::deleted, cluster, io);
     else if (plan.volume)
       drop_claim_folder(*plan.volume, folder, cluster.client());
     return std::unexpected(created.error());
   }
-  auto node = await(creation, cluster, io);
-  if (node) return node;
+  auto node =
+      wait_ready(cluster, {plan.pod.ns, plan.pod.name, instance_selector(plan.pod)}, creation.timeout, io);
+  if (node) {
+    auto proven = creation.proof ? creation.proof(*node) : Result<>();
+    if (proven) return node;
+    return std::unexpected(not_proven(creation, folder.existed, std::move(proven).error(), cluster, io));
+  }
   base::Error error = node.error();
   if (error.fault != Fault::interrupted)
     error.what = fmt::format("the {} does not become ready: {}", with_noun(creation.service), error.what);
   if (!creation.keep || error.fault == Fault::interrupted)
-    withdraw(creation, folder.existed, cluster, io);
+    withdraw(creation, folder.existed, workload::OwnVolume::deleted, cluster, io);
   else
     error.hint =
         with_details(error.hint, explain_command({plan.pod.ns, plan.pod.name}, creation.service.hosts,

@@ -32,12 +32,13 @@ struct ServiceCreation {
   std::vector<std::string> claims = {};  ///< that it mounts in addition to its volume
   std::chrono::seconds timeout{1800};
   bool keep = false;  ///< the objects, if it does not become ready
-  /// Called once it is ready, with its node; its error is treated as one of the pod.
+  /// Called once it is ready, with its node. Fault::unreachable, Fault::timeout: it did not answer, and
+  /// remains.
   std::function<Result<>(const std::string& node)> proof = {};
 };
 
 /// Creates the objects, and waits until it is ready. If it does not become ready, or after Ctrl-C, deletes
-/// what was created. Returns its node.
+/// what was created; if it answers the proof wrongly, all but a new volume. Returns its node.
 [[nodiscard]] Result<std::string> create_service(const ServiceCreation& creation, ReachedCluster& cluster,
                                                  Io& io);
 

@@ -110,7 +110,9 @@ Result<std::string> await_service(const NamedService& service, std::chrono::seco
   if (is_stopped(*TRY(deployment_of(objects, service))))
     return base::fail(Fault::blocked, fmt::format("the {} is stopped", with_noun(service)),
                       command_for("start", service));
-  auto node = wait_ready(cluster, awaited(service), timeout, io);
+  AwaitedPod pod = awaited(service);
+  pod.pods = AwaitedPods::one;
+  auto node = wait_ready(cluster, pod, timeout, io);
   if (!node) return std::unexpected(not_ready(service, node.error(), Kept::yes));
   return node;
 }
