@@ -1,6 +1,6 @@
 # shellcheck shell=sh disable=SC2154
 # Reads, creates, changes and deletes objects of the cluster, through kubectl on a control-plane node. Variables: action (find, get, named,
-# create, apply, patch, delete, delete-exact, raw, exec), namespace (a namespace; empty: all, or none), kinds (separated by commas), selector,
+# create, replace, apply, patch, delete, delete-exact, raw, exec), namespace (a namespace; empty: all, or none), kinds (separated by commas), selector,
 # objects (JSON; delete-exact: an API path and a uid per line), object (KIND/NAME), patch (JSON), path (of the API), input (of the program), command (of a pod: words in lines),
 # seconds (get: waits for available Deployments; delete: the timeout). Exit status 3: this host has no administrator's kubeconfig.
 
@@ -98,6 +98,8 @@ case $action in
   get) objects_get ;;
   named) objects_named ;;
   create) objects_create ;;
+  # An object whose resourceVersion is no longer the current one is a conflict.
+  replace) printf '%s' "$objects" | api replace -f - -o name ;;
   # A field that another manager has changed is a conflict, which kubectl names.
   apply) printf '%s' "$objects" | api apply --server-side --field-manager=gpuadm -f - -o name ;;
   delete-exact) objects_delete_exact ;;

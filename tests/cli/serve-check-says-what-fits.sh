@@ -114,45 +114,7 @@ exits 2 gpuadm serve check hf:llama --gpu-memory 80GiB
 complains 'not a model of a hub'
 
 # --- A hub --------------------------------------------------------------------------------------------------
-cat >hub.py <<'END'
-import http.server, json, os, sys
-
-class Hub(http.server.BaseHTTPRequestHandler):
-    def log_message(self, *words): pass
-    def refuse(self, status, code="", **more):
-        self.send_response(status)
-        if code: self.send_header("X-Error-Code", code)
-        for name, value in more.items(): self.send_header(name.replace("_", "-"), value)
-        self.send_header("Content-Length", "0")
-        self.end_headers()
-    def do_GET(self):
-        _, org, name, _, revision, file = self.path.split("/", 5)
-        with open("asked", "a") as asked: print(self.path, self.headers.get("Authorization", "-"), file=asked)
-        if name == "gated": return self.refuse(401, "GatedRepo") if "Authorization" not in self.headers else self.refuse(403, "GatedRepo")
-        if name == "private": return self.refuse(401, "RepoNotFound")
-        if name == "busy": return self.refuse(429, Retry_After="17")
-        if name == "missing": return self.refuse(404, "RepoNotFound")
-        if revision == "v9": return self.refuse(404, "RevisionNotFound")
-        folder = "page" if name == "page" else "llama"
-        body = None
-        if file == "model.safetensors.index.json" and name == "indexed":
-            body = json.dumps({"metadata": {"total_size": 16060522496}, "weight_map": {"a": "model-1.safetensors"}}).encode()
-        elif os.path.exists(f"{folder}/{file}"):
-            body = open(f"{folder}/{file}", "rb").read()
-        if body is None: return self.refuse(404, "EntryNotFound")
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(body)))
-        self.send_header("X-Repo-Commit", "0123")
-        self.end_headers()
-        try: self.wfile.write(body)
-        except ConnectionError: pass
-
-server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Hub)
-print(server.server_port, file=open("port.new", "w"))
-os.rename("port.new", "port")
-server.serve_forever()
-END
-python3 hub.py >hub.log 2>&1 &
+python3 "$top/tests/lib/hub-double" >hub.log 2>&1 &
 hub=$!
 trap 'kill "$hub"; rm -rf "$place"' EXIT
 for _ in $(seq 100); do [ ! -e port ] || break; sleep 0.1; done
@@ -177,6 +139,12 @@ complains 'has no revision v9'
 exits 1 checks hf:org/busy
 complains '(429): too many requests'
 complains 'try again in 17s'
+# An answer that ends before its announced length is not read as a model.
+exits 4 checks hf:org/cut
+complains '/org/cut/resolve/main/config.json'
+hides 'fits on'
+exits 4 checks hf:org/forbidden
+complains '(403) gives this account no access'
 exits 1 checks hf:org/page
 complains 'hf:org/page: config.json: is an HTML page'
 printf 'hf_secret-of-the-test\n' >token

@@ -15,8 +15,17 @@ exits 2 create llama --model models:/m --engine vlm --gpus 1
 complains "--engine: unknown engine vlm"
 complains "vllm, sglang, llama.cpp"
 exits 2 create llama --model ./tiny.gguf
-complains "--model: ./tiny.gguf: a local model is not copied"
-complains "gpuadm storage claim"
+complains "./tiny.gguf: no such file"
+printf 'PK' >tiny.gguf
+exits 1 create llama --model ./tiny.gguf
+complains "is not a GGUF file"
+exits 2 create llama --model models:/m.gguf --engine ollama --node-port
+complains "--node-port: ollama has no API key, so that everyone in the network could use the model"
+complains "--without-key"
+exits 2 create llama --model models:/m --gpus 1 --node-port --without-key
+complains "--without-key: the server has an API key"
+exits 2 create llama --model hf:org/m-GGUF --engine ollama --size 10Gi
+complains "with ollama, the model must be on a claim"
 exits 2 create llama --model hf:Qwen/Qwen3-8B --gpus 1 -o yaml --offline
 complains "--size 50Gi for a new volume"
 exits 2 create llama --model models:/m --gpus 1 --mig 1g.10gb

@@ -34,6 +34,7 @@ workload::ServeRequest serve_request_of(const Tree& tree) {
   request.port = static_cast<std::uint16_t>(number("port"));
   if (tree.find("replicas")) request.replicas = static_cast<int>(number("replicas"));
   request.context = static_cast<int>(number("context"));
+  request.without_key = tree.find("withoutKey") != nullptr;
   return request;
 }
 
@@ -100,7 +101,11 @@ TEST_CASE("every engine of the catalog has a case") {
     REQUIRE(engine);
     CHECK(engine->port > 0);
     CHECK(engine->health.starts_with('/'));
-    CHECK(engine->key_variable.empty() == !engine->key_option.empty());
+    const int ways =
+        int{!engine->key_variable.empty()} + int{!engine->key_option.empty()} + int{!engine->has_key()};
+    CHECK(ways == 1);
+    CHECK((engine->api == "openai" || engine->api == "kserve"));
+    CHECK((engine->metrics.empty() || engine->metrics.starts_with('/')));
     CHECK(!engine->formats.empty());
     CHECK(!engine->command.empty());
     CHECK(!engine->images.items().empty());

@@ -21,7 +21,14 @@ namespace workload {
 
 /// Annotations of the Deployment.
 inline constexpr std::string_view model_annotation = "gpuadm.io/model",
-                                  engine_annotation = "gpuadm.io/engine";
+                                  engine_annotation = "gpuadm.io/engine",
+                                  no_key_annotation = "gpuadm.io/no-key", api_annotation = "gpuadm.io/api",
+                                  commit_annotation = "gpuadm.io/model-commit",
+                                  digest_annotation = "gpuadm.io/model-sha256",
+                                  sum_annotation = "gpuadm.io/configuration";
+/// Annotations of its pods, by which the add-on prometheus finds their metrics (templates/addons/).
+inline constexpr std::string_view metrics_port_annotation = "gpuadm.io/metrics-port",
+                                  metrics_path_annotation = "gpuadm.io/metrics-path";
 /// Where the volume is mounted, which is also the home directory of the server; and where a model of a claim
 /// is mounted, read-only.
 inline constexpr std::string_view cache_mount = "/cache", model_mount = "/model";
@@ -37,13 +44,18 @@ struct Engine {
   /// "context".
   std::map<std::string, std::vector<std::string>> options;
   std::uint16_t port = 0;
-  std::string health, metrics;       ///< paths; an empty one: none
+  std::string health, metrics;  ///< paths; an empty one: none
+  std::uint16_t metrics_port = 0;
+  bool metrics_need_key = false;     ///< the API key, which Prometheus does not have
+  std::string no_key;                ///< why it takes no API key; empty: it takes one
   std::string key_variable;          ///< that has the API key; empty: a file has it
   std::string key_option, key_text;  ///< of a file with the API key: "--config", "api-key: {key}"
   std::vector<std::string> formats;  ///< "safetensors", "gguf"; empty: any
   std::map<std::string, std::string> environment;
-  std::int64_t user = 0;   ///< 0: as the image says
-  bool is_openai = false;  ///< answers /v1/models and /v1/completions
+  std::int64_t user = 0;  ///< 0: as the image says
+  std::string api;        ///< "openai": answers /v1/models and /v1/completions; "kserve"; empty: unknown
+  [[nodiscard]] bool is_openai() const { return api == "openai"; }
+  [[nodiscard]] bool has_key() const { return no_key.empty(); }
 };
 /// The row of an engine. Fault::usage with the names of all rows.
 [[nodiscard]] Result<Engine> engine_of(const base::Tree& catalog, const std::string& name);
@@ -66,7 +78,7 @@ struct ModelSource {
   /// "gguf" or "safetensors", by its name; empty: not known.
   [[nodiscard]] std::string format() const;
 };
-/// Fault::usage for what cannot be a source, with the command that copies a local model.
+/// Of a claim or a hub; a model of this machine was copied to a claim before. Fault::usage for anything else.
 [[nodiscard]] Result<ModelSource> parse_model_source(std::string_view text);
 
 /// A served model as it was requested; empty: the default. The mount of `pod` is not used.
@@ -77,7 +89,8 @@ struct ServeRequest {
   std::string health;      ///< of an image of the operator
   std::string key_variable = "API_KEY";
   int replicas = 1;
-  int context = 0;  ///< tokens; 0: as the model says
+  int context = 0;           ///< tokens; 0: as the model says
+  bool without_key = false;  ///< a port on every node may be open without an API key
 };
 
 /// A served model whose values are valid.
@@ -88,6 +101,8 @@ struct ModelServer {
   int replicas = 1;
   int context = 0;
   bool rolling = false;      ///< a new pod starts before the old one ends, because a GPU is spare
+  std::string commit;        ///< of the model on its hub; empty: not known
+  std::string digest;        ///< SHA-256 of the list of the model's files with theirs; empty: not known
   std::string hub_endpoint;  ///< HF_ENDPOINT; empty: the default
   bool has_hub_token = false;
 };
@@ -101,14 +116,28 @@ struct ModelServer {
 /// How long loading may take before the pod is restarted: a model of a hub is downloaded first.
 [[nodiscard]] std::chrono::seconds loading_limit(const ModelSource& source);
 
+/// The path that answers once the model is loaded.
+[[nodiscard]] std::string health_of(const ModelServer& server);
 /// The command of the container. Fault::usage if the engine cannot do what is requested.
 [[nodiscard]] std::vector<std::string> command_of(const ModelServer& server);
 
 /// Secrets of a served model.
 struct ServeKeys {
-  base::Secret api;
+  base::Secret api;        ///< empty: the engine takes none
   base::Secret hub_token;  ///< empty: none
 };
+/// What an update changes.
+struct ServeChange {
+  std::string what;      ///< "model", "image", "GPUs"
+  std::string from, to;  ///< may be empty: none
+};
+/// The differences of a Deployment as it is and as objects_of makes it; none: they are the same.
+[[nodiscard]] std::vector<ServeChange> changes_of(const base::Tree& live, const base::Tree& made);
+/// The Deployment as objects_of makes it, for the place of the live one: only while that is unchanged.
+[[nodiscard]] base::Tree replacement_of(const base::Tree& live, base::Tree made);
+/// The live Deployment, for the place of whatever has replaced it.
+[[nodiscard]] base::Tree restored(const base::Tree& live);
+
 /// The objects, in the order of creation.
 [[nodiscard]] std::vector<base::Tree> objects_of(const ModelServer& server, const GpuParts& parts,
                                                  const ServeKeys& keys);

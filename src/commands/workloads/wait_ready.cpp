@@ -24,15 +24,19 @@ std::string seconds(std::chrono::seconds time) {
   return base::human_seconds(static_cast<double>(time.count()));
 }
 
-/// Whether all of several pods are ready that the Deployment requests; kube::judge is about the newest one.
+/// Whether all pods that the Deployment requests are ready, and no earlier ones are left that an update
+/// replaces; kube::judge is about the newest one.
 bool are_all_ready(const std::vector<base::Tree>& objects) {
   const base::Tree* deployment = object_of(objects, "Deployment");
+  if (!deployment) return true;
   const auto number = [&](std::initializer_list<std::string_view> path) {
-    const base::Tree* found = deployment ? deployment->at(path) : nullptr;
+    const base::Tree* found = deployment->at(path);
     return found ? found->as_int().value_or(0) : 0;
   };
   const long long requested = number({"spec", "replicas"});
-  return requested <= 1 || number({"status", "readyReplicas"}) >= requested;
+  return number({"status", "observedGeneration"}) >= number({"metadata", "generation"}) &&
+         number({"status", "updatedReplicas"}) >= requested &&
+         number({"status", "readyReplicas"}) >= requested && number({"status", "replicas"}) <= requested;
 }
 
 /// The verdict on the first pod that is not ready; nothing: there is none yet.
@@ -60,7 +64,9 @@ Result<PodVerdict> read_pod(const AwaitedPod& awaited, session::ClusterClient& c
   return verdict;
 }
 
-std::string line_of(const PodVerdict& verdict) {
+std::string line_of(const PodVerdict& verdict, const AwaitedPod& awaited) {
+  if (verdict.stage == kube::Stage::running && awaited.running && verdict.text.empty())
+    if (std::string line = awaited.running(verdict); !line.empty()) return line;
   return kube::describe(verdict) + (verdict.text.empty() ? "" : ": " + verdict.text);
 }
 
@@ -109,7 +115,7 @@ Result<std::string> wait_ready(ReachedCluster& cluster, const AwaitedPod& awaite
   PodVerdict verdict;
   const auto read = [&]() -> Result<ReadyProgress> {
     verdict = TRY(read_pod(awaited, cluster.client()));
-    return ReadyProgress{verdict.stage == kube::Stage::ready, verdict.outlook, line_of(verdict)};
+    return ReadyProgress{verdict.stage == kube::Stage::ready, verdict.outlook, line_of(verdict, awaited)};
   };
   const auto not_ready = [&](Fault fault) {
     const kube::PodName name{awaited.ns, verdict.pod.empty() ? awaited.name : verdict.pod};

@@ -30,6 +30,8 @@ enum class AwaitedPods { all, one };
 struct AwaitedPod {
   std::string ns, name, selector;
   AwaitedPods pods = AwaitedPods::all;
+  /// What a container that runs and is not ready does, for the progress; empty: unknown.
+  std::function<std::string(const kube::PodVerdict&)> running = {};
 };
 
 /// Waits until the pod is ready. Returns the node. Errors as of wait_until_ready, with the explanation of the

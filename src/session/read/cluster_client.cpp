@@ -2,6 +2,7 @@
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/session/cluster.hpp"
+#include "gpuadm/session/replace.hpp"
 
 #include <fmt/format.h>
 
@@ -196,6 +197,17 @@ Result<> ClusterClient::apply(const std::vector<Tree>& objects, transport::Purpo
   command.purpose = purpose;
   TRY(run(std::move(command)));
   return {};
+}
+
+Result<> replace(ClusterClient& client, const std::vector<Tree>& objects, transport::Purpose purpose) {
+  transport::Command command =
+      TRY(command_for("replace the objects", "replace", {{"objects", list_of(objects)}}, client.assets()));
+  command.purpose = purpose;
+  const transport::Exit exit = TRY(session::ask(client.host(), std::move(command), client.fleet()));
+  if (exit.status == 0) return {};
+  return base::fail(Fault::remote,
+                    fmt::format("{}: cannot replace the objects: {}", client.host(), base::tail(exit.err, 5)),
+                    "gpuadm doctor --stage cluster");
 }
 
 Result<std::vector<Tree>> ClusterClient::find(const std::vector<Tree>& references,

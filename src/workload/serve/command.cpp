@@ -24,13 +24,17 @@ std::string model_of(const ModelSource& source) {
 
 }  // namespace
 
+std::string health_of(const ModelServer& server) {
+  return base::replace_all(server.engine.health, "{name}", server.pod.name);
+}
+
 std::vector<std::string> command_of(const ModelServer& server) {
   const Engine& engine = server.engine;
   if (engine.name.empty()) return server.pod.command;
   const Values values = {{"{model}", model_of(server.source)},
                          {"{name}", server.pod.name},
                          {"{port}", std::to_string(engine.port)},
-                         {"{revision}", server.source.revision},
+                         {"{revision}", server.commit.empty() ? server.source.revision : server.commit},
                          {"{gpus}", std::to_string(processes_for(server.pod.gpus))},
                          {"{context}", std::to_string(server.context)}};
   std::vector<std::string> command;
@@ -41,7 +45,7 @@ std::vector<std::string> command_of(const ModelServer& server) {
   };
   add("storage", server.source.kind == ModelSource::Kind::storage);
   add("hub", server.source.kind == ModelSource::Kind::hub);
-  add("revision", !server.source.revision.empty());
+  add("revision", !server.source.revision.empty() || !server.commit.empty());
   add("gpus", server.pod.gpus.any());
   add("context", server.context > 0);
   return command;

@@ -42,7 +42,11 @@ Result<Engine> engine_of(const Tree& catalog, const std::string& name) {
     if (const Tree* words = row->find(option)) engine.options[option] = words_of(words);
   engine.port = static_cast<std::uint16_t>(base::to_int(text_of(*row, "port")).value_or(0));
   engine.health = text_of(*row, "health");
-  engine.metrics = text_of(*row, "metrics");
+  engine.metrics = text_at(*row, {"metrics", "path"});
+  engine.metrics_port =
+      static_cast<std::uint16_t>(base::to_int(text_at(*row, {"metrics", "port"})).value_or(engine.port));
+  engine.metrics_need_key = text_at(*row, {"metrics", "key"}) == "true";
+  engine.no_key = text_at(*row, {"key", "none"});
   engine.key_variable = text_at(*row, {"key", "variable"});
   engine.key_option = text_at(*row, {"key", "option"});
   engine.key_text = text_at(*row, {"key", "text"});
@@ -50,7 +54,7 @@ Result<Engine> engine_of(const Tree& catalog, const std::string& name) {
   if (const Tree* variables = row->find("environment"))
     for (const auto& [variable, value] : variables->entries()) engine.environment[variable] = value.text();
   engine.user = base::to_int(text_of(*row, "user")).value_or(0);
-  engine.is_openai = true;
+  engine.api = row->find("api") ? text_of(*row, "api") : "openai";
   return engine;
 }
 

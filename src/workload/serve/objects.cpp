@@ -1,5 +1,7 @@
 #include "gpuadm/workload/objects.hpp"
 
+#include "gpuadm/base/files.hpp"
+#include "gpuadm/base/json.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/workload/serve.hpp"
 
@@ -18,6 +20,9 @@ constexpr const char* key_directory = "/etc/gpuadm-serve";
 constexpr int between_probes = 5;
 /// Requests that are being answered may end.
 constexpr int seconds_to_end = 60;
+/// A pod that ends is still sent requests until every node knows it, and answers those that it has. Until
+/// Kubernetes 1.30 only a program of the image can wait.
+constexpr const char* seconds_to_drain = "10";
 
 std::string secret_name(const ModelServer& server) {
   return server.pod.name + "-key";
@@ -25,6 +30,10 @@ std::string secret_name(const ModelServer& server) {
 
 Tree variable(const std::string& name, const std::string& value) {
   return Tree::map_of({{"name", name}, {"value", literal(value)}});
+}
+
+bool has_secret(const ModelServer& server) {
+  return server.engine.has_key() || (server.has_hub_token && server.source.kind == ModelSource::Kind::hub);
 }
 
 bool has_key_file(const ModelServer& server) {
@@ -52,7 +61,7 @@ Tree environment_of(const ModelServer& server) {
 
 Tree probe(const ModelServer& server, std::int64_t failures) {
   return Tree::map_of(
-      {{"httpGet", Tree::map_of({{"path", server.engine.health}, {"port", int{server.engine.port}}})},
+      {{"httpGet", Tree::map_of({{"path", health_of(server)}, {"port", int{server.engine.port}}})},
        {"periodSeconds", between_probes},
        {"timeoutSeconds", between_probes},
        {"failureThreshold", failures}});
@@ -93,6 +102,13 @@ Tree volumes_of(const ModelServer& server) {
   return volumes;
 }
 
+Tree ports_of(const Engine& engine) {
+  Tree ports = service::list_of(Tree::map_of({{"name", "http"}, {"containerPort", int{engine.port}}}));
+  if (!engine.metrics.empty() && engine.metrics_port != engine.port)
+    ports.push(Tree::map_of({{"name", "metrics"}, {"containerPort", int{engine.metrics_port}}}));
+  return ports;
+}
+
 Tree container_of(const ModelServer& server) {
   Tree made = Tree::map_of({{"name", container_name}, {"image", server.pod.image}});
   std::vector<std::string> command = command_of(server);
@@ -102,10 +118,16 @@ Tree container_of(const ModelServer& server) {
   }
   if (!command.empty()) made.set(server.engine.name.empty() ? "args" : "command", literals(command));
   made.set("env", environment_of(server));
-  made.set("ports",
-           service::list_of(Tree::map_of({{"name", "http"}, {"containerPort", int{server.engine.port}}})));
+  made.set("ports", ports_of(server.engine));
   made.set("startupProbe", probe(server, loading_limit(server.source).count() / between_probes));
   made.set("readinessProbe", probe(server, 3));
+  if (!server.engine.name.empty())
+    made.set(
+        "lifecycle",
+        Tree::map_of(
+            {{"preStop",
+              Tree::map_of(
+                  {{"exec", Tree::map_of({{"command", Tree::list_of({"sleep", seconds_to_drain})}})}})}}));
   made.set("terminationMessagePolicy", "FallbackToLogsOnError");
   Tree security = Tree::map_of({{"allowPrivilegeEscalation", false}});
   if (server.engine.user > 0) security.set("capabilities", Tree::map_of({{"drop", Tree::list_of({"ALL"})}}));
@@ -150,16 +172,35 @@ Tree strategy_of(const ModelServer& server) {
       {{"type", "RollingUpdate"}, {"rollingUpdate", Tree::map_of({{"maxSurge", 1}, {"maxUnavailable", 0}})}});
 }
 
+Tree annotations_of(const ModelServer& server) {
+  Tree all = Tree::map_of({{std::string(gpus_annotation), server.pod.gpus_text},
+                           {std::string(replicas_annotation), std::to_string(server.replicas)},
+                           {std::string(model_annotation), server.source.text()},
+                           {std::string(engine_annotation), server.engine.name}});
+  if (!server.engine.api.empty()) all.set(std::string(api_annotation), server.engine.api);
+  if (!server.engine.has_key()) all.set(std::string(no_key_annotation), server.engine.no_key);
+  if (!server.commit.empty()) all.set(std::string(commit_annotation), server.commit);
+  if (!server.digest.empty()) all.set(std::string(digest_annotation), server.digest);
+  return all;
+}
+
+Tree pod_metadata_of(const ModelServer& server) {
+  Tree metadata = Tree::map_of({{"labels", service::labels(server.pod)}});
+  const Engine& engine = server.engine;
+  if (!engine.metrics.empty() && !engine.metrics_need_key)
+    metadata.set("annotations",
+                 Tree::map_of({{std::string(metrics_port_annotation), std::to_string(engine.metrics_port)},
+                               {std::string(metrics_path_annotation), engine.metrics}}));
+  return metadata;
+}
+
 Tree deployment_of(const ModelServer& server, const GpuParts& parts) {
   const ServicePod& pod = server.pod;
   Tree made = service::object("apps/v1", "Deployment", service::metadata(pod, pod.name));
-  made["metadata"].set("annotations",
-                       Tree::map_of({{std::string(gpus_annotation), pod.gpus_text},
-                                     {std::string(replicas_annotation), std::to_string(server.replicas)},
-                                     {std::string(model_annotation), server.source.text()},
-                                     {std::string(engine_annotation), server.engine.name}}));
-  Tree pods = Tree::map_of(
-      {{"metadata", Tree::map_of({{"labels", service::labels(pod)}})}, {"spec", pod_spec_of(server, parts)}});
+  Tree pods = Tree::map_of({{"metadata", pod_metadata_of(server)}, {"spec", pod_spec_of(server, parts)}});
+  Tree annotations = annotations_of(server);
+  annotations.set(std::string(sum_annotation), base::sha256(base::json::write(pods, 0)));
+  made["metadata"].set("annotations", std::move(annotations));
   made.set("spec", Tree::map_of(
                        {{"replicas", server.replicas},
                         {"revisionHistoryLimit", 1},
@@ -171,7 +212,8 @@ Tree deployment_of(const ModelServer& server, const GpuParts& parts) {
 }
 
 Tree secret_of(const ModelServer& server, const ServeKeys& keys) {
-  service::Texts values = {{api_key, keys.api.reveal()}};
+  service::Texts values;
+  if (server.engine.has_key()) values.emplace_back(api_key, keys.api.reveal());
   if (server.has_hub_token && server.source.kind == ModelSource::Kind::hub)
     values.emplace_back(hub_token_key, keys.hub_token.reveal());
   if (has_key_file(server))
@@ -185,7 +227,7 @@ Tree secret_of(const ModelServer& server, const ServeKeys& keys) {
 std::vector<Tree> objects_of(const ModelServer& server, const GpuParts& parts, const ServeKeys& keys) {
   std::vector<Tree> objects;
   if (!server.pod.size.empty()) objects.push_back(service::volume_claim(server.pod));
-  objects.push_back(secret_of(server, keys));
+  if (has_secret(server)) objects.push_back(secret_of(server, keys));
   objects.push_back(service::web_service(server.pod, server.engine.port));
   if (parts.claim_template) objects.push_back(service::gpu_claim_template(server.pod, parts));
   objects.push_back(deployment_of(server, parts));

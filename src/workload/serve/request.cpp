@@ -63,7 +63,8 @@ Result<Engine> choose_engine(const ServeRequest& request, const ModelSource& sou
 
 /// Whether the engine reads such a model.
 Result<> check_source(const ModelServer& server) {
-  const auto& [pod, engine, source, replicas, context, rolling, endpoint, token] = server;
+  const Engine& engine = server.engine;
+  const ModelSource& source = server.source;
   if (engine.name.empty()) return {};
   if (source.kind == ModelSource::Kind::none)
     return refuse("--model is missing", "for example --model models:/llama-8b, or --model hf:ORG/NAME");
@@ -73,14 +74,26 @@ Result<> check_source(const ModelServer& server) {
                               base::join(engine.formats, ", ")),
                   fmt::format("--engine {}", default_engine(source)));
   if (source.kind == ModelSource::Kind::hub && !engine.options.contains("hub"))
-    return refuse(fmt::format("--model: {} does not download models", engine.name),
+    return refuse(fmt::format("--model: with {}, the model must be on a claim", engine.name),
                   "copy the model to a claim: --model CLAIM:/PATH");
   if (!source.revision.empty() && !engine.options.contains("revision"))
     return refuse(fmt::format("--model: {} downloads no revision other than the newest", engine.name),
                   "leave out @REVISION, or copy the model to a claim: --model CLAIM:/PATH");
-  if (context > 0 && !engine.options.contains("context"))
+  if (server.context > 0 && !engine.options.contains("context"))
     return refuse(fmt::format("--context: {} has no such setting", engine.name), "leave it out");
   return {};
+}
+
+/// A port of every node would be open to everyone in the network.
+Result<> check_reach(const ModelServer& server, bool without_key) {
+  const Engine& engine = server.engine;
+  if (without_key && engine.has_key())
+    return refuse("--without-key: the server has an API key", "leave it out");
+  if (server.pod.reach != Reach::node_port || engine.has_key() || without_key) return {};
+  return refuse(fmt::format("--node-port: {} has no API key, so that everyone in the network could use the "
+                            "model ({})",
+                            engine.name, engine.no_key),
+                "--tunnel; or add --without-key if everyone may");
 }
 
 Result<> check_numbers(const ServeRequest& request) {
@@ -111,6 +124,7 @@ Result<ModelServer> make_server(const ServeRequest& request, const Tree& catalog
   server.replicas = request.replicas;
   server.context = request.context;
   TRY(check_source(server));
+  TRY(check_reach(server, request.without_key));
   const bool offers_none = std::ranges::none_of(
       server.engine.images.items(), [](const Tree& image) { return image.find("cuda") == nullptr; });
   if (!server.engine.name.empty() && !server.pod.gpus.any() && server.pod.image.empty() && offers_none)

@@ -15,7 +15,9 @@ using base::Fault;
 constexpr std::string_view hub_prefix = "hf:";
 constexpr std::size_t longest_path = 1024;
 constexpr const char* forms =
-    "CLAIM:/PATH of a PersistentVolumeClaim, such as models:/llama-8b, or hf:ORG/NAME@REVISION";
+    "CLAIM:/PATH of a PersistentVolumeClaim, such as models:/llama-8b; hf:ORG/NAME@REVISION; or a folder or "
+    "a "
+    ".gguf file of this machine, such as ./llama-8b";
 
 std::unexpected<base::Error> refuse(std::string_view text, std::string_view why, std::string hint = forms) {
   return base::fail(Fault::usage, fmt::format("--model: {}: {}", base::printable(text, 200), why),
@@ -48,11 +50,6 @@ Result<ModelSource> hub_source(std::string_view text) {
   return source;
 }
 
-bool is_path(std::string_view text) {
-  return text.starts_with('/') || text.starts_with('.') || text.starts_with('~') ||
-         (text.ends_with(".gguf") && text.find(':') == std::string_view::npos);
-}
-
 }  // namespace
 
 std::string ModelSource::text() const {
@@ -77,12 +74,6 @@ Result<ModelSource> parse_model_source(std::string_view text) {
   if (text.size() > longest_path) return refuse(text.substr(0, 80), "longer than 1024 characters");
   if (base::printable(text, longest_path) != text) return refuse(text, "it has control characters");
   if (text.starts_with(hub_prefix)) return hub_source(text);
-  if (is_path(text))
-    return refuse(
-        text, "a local model is not copied",
-        "make a claim (gpuadm storage claim models --size 100Gi --on STORAGE), copy the model into its "
-        "folder on a host (gpuadm cp FILE --to FOLDER/ HOST, or rsync for a folder), then "
-        "--model models:/NAME");
   const std::size_t colon = text.find(":/");
   if (colon == std::string_view::npos || text.substr(colon).starts_with("://"))
     return refuse(text, "not a source of a model");

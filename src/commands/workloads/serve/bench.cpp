@@ -29,7 +29,7 @@ Result<Outcome> serve_bench(const ServeBenchOptions& options, Io& io) {
   TRY(await_service(service, options.timeout, *cluster, io));
   const auto objects = TRY(find_service(*cluster, service));
   const ServedModel served = served_model(*TRY(deployment_of(objects, service)));
-  const base::Secret key = TRY(read_key(*cluster, service, workload::api_key));
+  const base::Secret key = TRY(read_api_key(*cluster, service, served.api));
   const OpenService open =
       TRY(reach_endpoint(*cluster, TRY(endpoint_of(objects, service)), 0, served.health));
   if (io.err_style.verbosity != report::Verbosity::quiet)

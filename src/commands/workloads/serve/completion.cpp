@@ -133,6 +133,7 @@ Result<ServeProof> prove_completion(const CompletionTarget& target, std::chrono:
   proof.tokens = answered.tokens();
   proof.first_token = answered.first_token();
   proof.tokens_a_second = answered.tokens_a_second();
+  if (target.key.empty()) return proof;
   CompletionTarget without = target;
   without.key = base::Secret();
   const Completion refused = TRY(complete(without));
@@ -146,8 +147,10 @@ Result<ServeProof> prove_completion(const CompletionTarget& target, std::chrono:
 }
 
 std::string describe(const ServeProof& proof) {
-  return fmt::format("{} tokens, the first after {:.2f}s, then {:.1f} a second; refused without the key ({})",
-                     proof.tokens, proof.first_token, proof.tokens_a_second, proof.refused);
+  const std::string answered = fmt::format("{} tokens, the first after {:.2f}s, then {:.1f} a second",
+                                           proof.tokens, proof.first_token, proof.tokens_a_second);
+  return proof.refused == 0 ? answered
+                            : fmt::format("{}; refused without the key ({})", answered, proof.refused);
 }
 
 }  // namespace commands

@@ -45,12 +45,13 @@ class Completion {
 
 /// A completion that was answered, and one that was refused.
 struct ServeProof {
-  int refused = 0;  ///< the status of the answer without the key
+  int refused = 0;  ///< the status of the answer without the key; 0: the server takes no key
   long long tokens = 0;
   double first_token = 0, tokens_a_second = 0;  ///< seconds; a second
 };
-/// One completion with the key, and one without it, which must be refused. Repeats a connection that fails,
-/// as a Service may not forward to a new pod yet. Fault::remote, timeout, interrupted.
+/// One completion with the key, and one without it, which must be refused; only one if there is no key.
+/// Repeats a connection that fails, as a Service may not forward to a new pod yet. Fault::remote, timeout,
+/// interrupted.
 [[nodiscard]] Result<ServeProof> prove_completion(const CompletionTarget& target,
                                                   std::chrono::seconds timeout, base::Interrupt& interrupt);
 /// "12 tokens, the first after 0.21s, then 35.1 a second; refused without the key (401)"

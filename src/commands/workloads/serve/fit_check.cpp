@@ -1,6 +1,7 @@
 #include "commands/workloads/serve/fit_check.hpp"
 
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/bundle/hub.hpp"
 #include "gpuadm/model/fit.hpp"
 #include "gpuadm/session/census.hpp"
 
@@ -94,16 +95,19 @@ Result<std::string> judge_hosts(const model::Model& model, const model::Demand& 
 
 }  // namespace
 
-Result<std::string> check_model_fit(const ServePlan& plan, const Hosts& hosts, const base::Secret& hub_token,
+Result<std::string> check_model_fit(ServePlan& plan, const Hosts& hosts, const base::Secret& hub_token,
                                     ReachedCluster& cluster) {
   const workload::ModelServer& server = plan.server;
   if (server.source.kind == Kind::none || server.engine.name.empty()) return std::string();
+  if (!server.engine.is_openai())
+    return unknown(fmt::format("gpuadm does not read the models of {}", server.engine.name));
   if (server.source.kind == Kind::storage && !plan.is_on_storage)
     return unknown("its claim is not on a storage of gpuadm, so its files cannot be read");
   const auto files = read_model_files(plan, hosts, hub_token, cluster);
   if (!files && !is_passing(files.error().fault)) return std::unexpected(files.error());
   if (!files) return unknown(base::printable(files.error().what, 300));
   const model::Model model = TRY(model::read(*files));
+  plan.model_bytes = model.stored;
   if (server.pod.gpus.form != Form::whole)
     return server.pod.gpus.any() ? unknown("shares of GPUs and MIG instances are not compared")
                                  : std::string();
@@ -114,6 +118,20 @@ Result<std::string> check_model_fit(const ServePlan& plan, const Hosts& hosts, c
   const auto fleet = cluster.connections().fleet(session::Access::read_only);
   const session::Survey survey = TRY(session::take_census(*fleet, cluster.assets()));
   return judge_hosts(model, demand, plan, TRY(cluster.client().read_nodes_and_pods()), survey.census);
+}
+
+Result<std::string> commit_of_model(const ServePlan& plan, const base::Secret& hub_token) {
+  const workload::ModelServer& server = plan.server;
+  if (server.source.kind != Kind::hub || !server.engine.options.contains("revision")) return std::string();
+  bundle::HubModel hub = TRY(bundle::parse_hub_model(server.source.text().substr(3)));
+  hub.token = hub_token;
+  const auto file = bundle::read_hub_file(hub, "config.json", 1);
+  if (!file && !is_passing(file.error().fault)) return std::unexpected(file.error());
+  const std::string commit = file && *file ? (*file)->commit : "";
+  // It becomes a word of a command.
+  const bool is_commit = commit.size() >= 40 && commit.size() <= 64 &&
+                         commit.find_first_not_of("0123456789abcdef") == std::string::npos;
+  return is_commit ? commit : std::string();
 }
 
 }  // namespace commands

@@ -20,16 +20,23 @@ Result<std::filesystem::path> write_key_file(const NamedService& service, const 
 }
 
 std::string usage_lines(const NamedService& service, const std::string& address,
-                        const std::filesystem::path& key_file, ServedApi api) {
+                        const std::filesystem::path& key_file, const ServedApi& api) {
   const std::string file = key_file.string();
-  if (api == ServedApi::unknown)
-    return fmt::format("  address: http://{}\n  key: {}\n", address, base::printable(file));
+  const std::string key =
+      api.no_key.empty() ? fmt::format("  key: {}\n", base::printable(file))
+                         : fmt::format("  key: none, so everyone who reaches the address can use it ({})\n",
+                                       base::printable(api.no_key, 300));
+  if (api.api != "openai")
+    return fmt::format("  address: http://{}{}\n", address, api.api == "kserve" ? "/v2 (KServe)" : "") + key;
+  const std::string header =
+      api.no_key.empty()
+          ? fmt::format("printf 'Authorization: Bearer %s' \"$(cat {})\" | curl -H @-", base::quote(file))
+          : "curl";
   return fmt::format(
-      "  address: http://{0}/v1, model {1}\n"
-      "  key: {2}\n"
-      "  printf 'Authorization: Bearer %s' \"$(cat {3})\" | curl -H @- http://{0}/v1/models\n"
-      "  OpenAI's client: base_url http://{0}/v1, and the content of the key file as api_key\n",
-      address, service.name, base::printable(file), base::quote(file));
+      "  address: http://{0}/v1, model {1}\n{2}"
+      "  {3} http://{0}/v1/models\n"
+      "  OpenAI's client: base_url http://{0}/v1, and {4} as api_key\n",
+      address, service.name, key, header, api.no_key.empty() ? "the content of the key file" : "any word");
 }
 
 }  // namespace commands

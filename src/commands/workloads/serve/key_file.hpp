@@ -17,10 +17,14 @@ namespace commands {
                                                            const std::string& cluster,
                                                            const base::Secret& key);
 
-enum class ServedApi { openai, unknown };
+/// What a client must know of a server.
+struct ServedApi {
+  std::string api;     ///< "openai", "kserve"; empty: unknown
+  std::string no_key;  ///< why it takes no API key; empty: it takes one
+};
 /// How a client uses a served model at an address such as "127.0.0.1:8000": lines for the operator, in which
 /// the key is in no argument of a program.
 [[nodiscard]] std::string usage_lines(const NamedService& service, const std::string& address,
-                                      const std::filesystem::path& key_file, ServedApi api);
+                                      const std::filesystem::path& key_file, const ServedApi& api);
 
 }  // namespace commands

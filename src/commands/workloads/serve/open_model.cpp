@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include <set>
+
 namespace commands {
 
 namespace {
@@ -42,14 +44,44 @@ ServedModel served_model(const Tree& deployment) {
   };
   served.model = annotation(workload::model_annotation);
   served.engine = annotation(workload::engine_annotation);
+  served.commit = annotation(workload::commit_annotation);
+  served.digest = annotation(workload::digest_annotation);
   served.gpus = annotation(workload::gpus_annotation);
+  served.api = {annotation(workload::api_annotation), annotation(workload::no_key_annotation)};
+  // An earlier version had engines of OpenAI's API only, and did not say so.
+  if (served.api.api.empty() && !served.engine.empty()) served.api.api = "openai";
   served.replicas = base::to_int(annotation(workload::replicas_annotation)).value_or(1);
+  if (const Tree* pod = deployment.at({"spec", "template", "metadata", "annotations"}))
+    if (const std::string port = text_of(*pod, workload::metrics_port_annotation); !port.empty())
+      served.metrics =
+          base::printable(fmt::format(":{}{}", port, text_of(*pod, workload::metrics_path_annotation)), 300);
   const Tree* containers = deployment.at({"spec", "template", "spec", "containers"});
   if (!containers || containers->items().empty()) return served;
   const Tree& container = containers->items().front();
   served.image = base::printable(text_of(container, "image"), 300);
   served.health = base::printable(text_at(container, {"readinessProbe", "httpGet", "path"}), 300);
   return served;
+}
+
+std::string image_digests(const std::vector<Tree>& objects) {
+  std::set<std::string> digests;
+  for (const Tree& object : objects) {
+    const Tree* containers = object.at({"status", "containerStatuses"});
+    if (!containers) continue;
+    for (const Tree& container : containers->items()) {
+      // "docker.io/vllm/vllm-openai@sha256:…", and "docker-pullable://…" of Docker.
+      const std::string id = text_of(container, "imageID");
+      const std::size_t at = id.find("sha256:");
+      if (at != std::string::npos) digests.insert(base::printable(id.substr(at), 80));
+    }
+  }
+  return base::join(std::vector<std::string>(digests.begin(), digests.end()), ", ");
+}
+
+Result<base::Secret> read_api_key(ReachedCluster& cluster, const NamedService& service,
+                                  const ServedApi& api) {
+  if (!api.no_key.empty()) return base::Secret();
+  return read_key(cluster, service, workload::api_key);
 }
 
 Result<std::string> prove_model(ReachedCluster& cluster, const NamedService& service, const base::Secret& key,
@@ -66,11 +98,11 @@ Result<std::string> prove_model(ReachedCluster& cluster, const NamedService& ser
 Result<Outcome> open_model(ReachedCluster& cluster, const NamedService& service, std::uint16_t port, Io& io) {
   const auto objects = TRY(find_service(cluster, service));
   const ServedModel served = served_model(*TRY(deployment_of(objects, service)));
-  const base::Secret key = TRY(read_key(cluster, service, workload::api_key));
-  const auto file = TRY(write_key_file(service, cluster.spec().name, key));
+  const base::Secret key = TRY(read_api_key(cluster, service, served.api));
+  std::filesystem::path file;
+  if (!key.empty()) file = TRY(write_key_file(service, cluster.spec().name, key));
   const auto show = [&](const std::string& address) {
-    return usage_lines(service, address, file,
-                       served.engine.empty() ? ServedApi::unknown : ServedApi::openai);
+    return usage_lines(service, address, file, served.api);
   };
   return open_service(cluster, service, {.port = port, .health = served.health, .show = show}, io);
 }

@@ -2,6 +2,7 @@
 
 #include "gpuadm/base/secret.hpp"
 
+#include "commands/workloads/serve/key_file.hpp"
 #include "commands/workloads/service/named.hpp"
 
 #include <cstdint>
@@ -9,7 +10,8 @@
 
 namespace commands {
 
-/// One completion with the key, and one refusal without it, as a sentence for the operator.
+/// One completion with the key, and one refusal without it, as a sentence for the operator. An empty key: the
+/// server takes none.
 [[nodiscard]] Result<std::string> prove_model(ReachedCluster& cluster, const NamedService& service,
                                               const base::Secret& key, const std::string& health, Io& io);
 /// Writes the key file, prints how it is used, and keeps a tunnel open until Ctrl-C if one is needed. `port`:
@@ -20,8 +22,17 @@ namespace commands {
 /// What the Deployment of a served model says of it.
 struct ServedModel {
   std::string model, engine, image, gpus, health;
+  ServedApi api;
+  std::string commit;   ///< of the model on its hub; empty: not known
+  std::string digest;   ///< of the model's files; empty: not known
+  std::string metrics;  ///< ":8002/metrics" of its pods, for Prometheus; empty: none without a key
   long long replicas = 1;
 };
 [[nodiscard]] ServedModel served_model(const base::Tree& deployment);
+/// The digests of the images that its containers run, without repetition, "sha256:…"; empty: not known.
+[[nodiscard]] std::string image_digests(const std::vector<base::Tree>& objects);
+/// Its API key; empty if it takes none.
+[[nodiscard]] Result<base::Secret> read_api_key(ReachedCluster& cluster, const NamedService& service,
+                                                const ServedApi& api);
 
 }  // namespace commands

@@ -1,16 +1,21 @@
+#include "commands/workloads/serve/serve_create.hpp"
+
 #include "gpuadm/base/random.hpp"
 #include "gpuadm/base/secret_file.hpp"
 #include "gpuadm/base/text.hpp"
 
 #include "commands/inspect/explain_pod.hpp"
 #include "commands/shared_options.hpp"
+#include "commands/workloads/serve/copy_model.hpp"
 #include "commands/workloads/serve/fit_check.hpp"
 #include "commands/workloads/serve/key_file.hpp"
+#include "commands/workloads/serve/progress.hpp"
 #include "commands/workloads/serve/serve.hpp"
-#include "commands/workloads/serve/serve_plan.hpp"
 #include "commands/workloads/service/create.hpp"
 
 #include <fmt/format.h>
+
+#include <optional>
 
 namespace commands {
 
@@ -20,28 +25,6 @@ using base::Fault;
 
 constexpr std::size_t key_bytes = 24;
 
-struct ServeCreateOptions {
-  Common common;
-  Hosts hosts;
-  workload::ServeRequest request;
-  std::string mig;                  ///< MIG instances, instead of --gpus
-  std::filesystem::path hub_token;  ///< file
-  bool yaml = false;                ///< print the objects instead of creating them
-  bool offline = false;             ///< with `yaml`: connect to no host
-  bool unchecked = false;           ///< whether the model fits
-  bool keep = false;                ///< keep the objects if it does not become ready
-  bool tunnel = false;              ///< open a tunnel once it is ready
-  Consent consent = Consent::ask;   ///< to a storage for the first volume of the cluster
-  std::chrono::seconds timeout{0};  ///< 0: as long as loading may take
-};
-
-Result<workload::ServeKeys> new_keys(const ServeCreateOptions& options) {
-  workload::ServeKeys keys;
-  keys.api = TRY(base::random_secret(key_bytes));
-  if (!options.hub_token.empty()) keys.hub_token = TRY(base::read_secret_file(options.hub_token));
-  return keys;
-}
-
 std::string result_of(const ServePlan& plan, const NamedService& service, const std::string& node) {
   const std::string pods = plan.server.replicas == 1 ? "" : fmt::format(", {} pods", plan.server.replicas);
   return fmt::format("the {} is ready on {} ({}{})\n", with_noun(service), base::printable(node),
@@ -50,7 +33,7 @@ std::string result_of(const ServePlan& plan, const NamedService& service, const 
 
 /// What the operator needs to use it.
 Result<Outcome> show_use(const ServeCreateOptions& options, const NamedService& service, std::uint16_t port,
-                         ServedApi api, ReachedCluster& cluster, Io& io) {
+                         const ServedApi& api, ReachedCluster& cluster, Io& io) {
   const std::filesystem::path file = key_file_of(service, cluster.spec().name);
   if (options.tunnel || options.request.pod.reach == workload::Reach::node_port)
     return open_model(cluster, service, 0, io);
@@ -59,90 +42,106 @@ Result<Outcome> show_use(const ServeCreateOptions& options, const NamedService& 
   return Outcome::done;
 }
 
+/// Notes of the plan, and whether the model fits.
+Result<> check_plan(const ServeCreateOptions& options, ServePlan& plan, const workload::ServeKeys& keys,
+                    ReachedCluster& cluster, Io& io) {
+  if (!plan.service.note.empty()) io.err(plan.service.note + "\n");
+  if (const std::string note = workload::note_of_share(plan.service.supply, plan.server.pod.gpus);
+      !note.empty())
+    io.err(note + "\n");
+  if (options.unchecked) return {};
+  if (const std::string fit = TRY(check_model_fit(plan, options.hosts, keys.hub_token, cluster));
+      !fit.empty())
+    io.err(fit + "\n");
+  plan.server.commit = TRY(commit_of_model(plan, keys.hub_token));
+  return {};
+}
+
+Result<Outcome> create_new(const ServeCreateOptions& options, const workload::ServeKeys& keys,
+                           std::unique_ptr<ReachedCluster>& cluster, Io& io) {
+  const NamedService service = service_of(options);
+  ServePlan plan;
+  const auto plan_on = [&](const std::string& storage) -> Result<ServicePlan> {
+    workload::ServeRequest request = options.request;
+    if (!storage.empty()) request.pod.storage = storage;
+    plan = TRY(plan_serve(request, options.hosts, *cluster));
+    plan.server.has_hub_token = !keys.hub_token.empty();
+    plan.server.digest = options.digest;
+    return plan.service;
+  };
+  const ServicePlanning planning{service, options.request.pod.size, options.request.replicas, options.consent,
+                                 plan_on};
+  plan.service = TRY(plan_and_check(planning, cluster, io));
+  TRY(workload::resolve_volume(plan.server, plan.service.pod.claim));
+  TRY(check_plan(options, plan, keys, *cluster, io));
+  ServiceCreation creation{.plan = plan.service,
+                           .objects = plan.objects(keys),
+                           .service = service,
+                           .timeout = timeout_of(options, plan),
+                           .keep = options.keep,
+                           .running = loading_progress(plan, *cluster)};
+  if (plan.server.source.kind == workload::ModelSource::Kind::storage)
+    creation.claims.push_back(plan.server.source.storage);
+  std::string proven;
+  creation.proof = [&](const std::string&) -> Result<> {
+    proven = TRY(prove_plan(plan, service, keys.api, *cluster, io));
+    return {};
+  };
+  const std::string node = TRY(create_service(creation, *cluster, io));
+  return show_ready(options, plan, node, proven, keys.api, *cluster, io);
+}
+
+/// With -o yaml.
+Result<Outcome> print_served(const ServeCreateOptions& options, const workload::ServeKeys& keys, Io& io) {
+  ServePlan plan;
+  if (options.offline) {
+    plan = TRY(plan_serve_offline(options.request, options.hosts, options.common));
+  } else {
+    const auto cluster =
+        TRY(ReachedCluster::open(options.hosts, options.common, session::Access::read_only, io));
+    plan = TRY(plan_serve(options.request, options.hosts, *cluster));
+    TRY(workload::resolve_volume(plan.server, plan.service.pod.claim));
+  }
+  plan.server.has_hub_token = !keys.hub_token.empty();
+  print_objects(plan.objects(keys), io);
+  return Outcome::done;
+}
+
 Result<Outcome> serve_create(const ServeCreateOptions& given, Io& io) {
   ServeCreateOptions options = given;
   if (!options.mig.empty()) options.request.pod.gpus = options.mig;
   if (options.offline && !options.yaml)
     return base::fail(Fault::usage, "--offline creates nothing", "add -o yaml to print the objects");
-  const workload::ServeKeys keys = TRY(new_keys(options));
-  const auto with_token = [&](Result<ServePlan> plan) {
-    if (plan) plan->server.has_hub_token = !keys.hub_token.empty();
-    return plan;
-  };
-  if (options.offline) {
-    print_objects(
-        TRY(with_token(plan_serve_offline(options.request, options.hosts, options.common))).objects(keys),
-        io);
-    return Outcome::done;
+  std::optional<LocalModel> local;
+  if (is_local_model(options.request.model)) {
+    TRY(workload::check_name("claim", options.copy_to));
+    local = TRY(read_local_model(options.request.model));
+    options.request.model = local->source_in(options.copy_to);
   }
   // Reports invalid options before it connects.
-  TRY(read_request(options.request, TRY(assets::Store::open(options.common.assets))));
-  auto cluster = TRY(ReachedCluster::open(
-      options.hosts, options.common, options.yaml ? session::Access::read_only : session::Access::full, io));
-  ServePlan plan;
-  const auto plan_on = [&](const std::string& storage) -> Result<ServicePlan> {
-    workload::ServeRequest request = options.request;
-    if (!storage.empty()) request.pod.storage = storage;
-    plan = TRY(with_token(plan_serve(request, options.hosts, *cluster)));
-    return plan.service;
-  };
-  if (options.yaml) {
-    TRY(plan_on(""));
-    TRY(workload::resolve_volume(plan.server, plan.service.pod.claim));
-    print_objects(plan.objects(keys), io);
-    return Outcome::done;
-  }
-  const NamedService service{options.common, options.hosts, options.request.pod.name, options.request.pod.ns,
-                             workload::serve_kind};
-  const ServicePlanning planning{service, options.request.pod.size, options.request.replicas, options.consent,
-                                 plan_on};
-  plan.service = TRY(plan_and_check(planning, cluster, io));
-  TRY(workload::resolve_volume(plan.server, plan.service.pod.claim));
-  if (!plan.service.note.empty()) io.err(plan.service.note + "\n");
-  if (const std::string note = workload::note_of_share(plan.service.supply, plan.server.pod.gpus);
-      !note.empty())
-    io.err(note + "\n");
-  if (!options.unchecked)
-    if (const std::string fit = TRY(check_model_fit(plan, options.hosts, keys.hub_token, *cluster));
-        !fit.empty())
-      io.err(fit + "\n");
-  ServiceCreation creation{
-      .plan = plan.service,
-      .objects = plan.objects(keys),
-      .service = service,
-      .timeout = options.timeout.count() > 0 ? options.timeout : workload::loading_limit(plan.server.source),
-      .keep = options.keep};
-  if (plan.server.source.kind == workload::ModelSource::Kind::storage)
-    creation.claims.push_back(plan.server.source.storage);
-  std::string proven;
-  if (plan.server.engine.is_openai)
-    creation.proof = [&](const std::string&) -> Result<> {
-      proven = TRY(prove_model(*cluster, service, keys.api, plan.server.engine.health, io));
-      return {};
-    };
-  const std::string node = TRY(create_service(creation, *cluster, io));
-  if (auto written = write_key_file(service, cluster->spec().name, keys.api); !written) {
-    base::Error error = std::move(written).error();
-    error.what = fmt::format("the {} is ready on {}, but its key file: {}", with_noun(service),
-                             base::printable(node), error.what);
-    error.hint = with_details(error.hint, command_for("url", service));
-    return std::unexpected(std::move(error));
-  }
-  io.out(result_of(plan, service, node));
-  io.out(proven.empty() ? "  only its health was checked, because its API is not known\n"
-                        : fmt::format("  answered: {}\n", proven));
-  return show_use(options, service, plan.server.engine.port,
-                  plan.server.engine.is_openai ? ServedApi::openai : ServedApi::unknown, *cluster, io);
+  const workload::ModelServer requested =
+      TRY(read_request(options.request, TRY(assets::Store::open(options.common.assets))));
+  const workload::ServeKeys keys = TRY(new_keys(options, requested.engine));
+  if (options.yaml) return print_served(options, keys, io);
+  auto cluster = TRY(ReachedCluster::open(options.hosts, options.common, session::Access::full, io));
+  if (local)
+    options.digest = TRY(
+        copy_model(std::move(*local), options.copy_to, options.request.pod.ns, options.hosts, *cluster, io));
+  const auto existing = TRY(find_existing(*cluster, service_of(options)));
+  if (!existing.empty()) return serve_update(options, existing, *cluster, io);
+  return create_new(options, keys, cluster, io);
 }
 
 void add_model(Line& line, ServeCreateOptions& options) {
   workload::ServeRequest& request = options.request;
   line.value(
       "--model", request.model, "SOURCE",
-      "CLAIM:/PATH of a PersistentVolumeClaim or STORAGE:/CLAIM/PATH, or hf:ORG/NAME[@REVISION] of a hub "
-      "such as Hugging Face");
+      "CLAIM:/PATH of a PersistentVolumeClaim or STORAGE:/CLAIM/PATH; hf:ORG/NAME[@REVISION] of a hub such "
+      "as Hugging Face; or a folder or .gguf file of this machine, such as ./llama-8b, which is copied");
+  line.value("--copy-to", options.copy_to, "CLAIM",
+             "Claim on a storage to which a model of this machine is copied (default models)");
   line.value("--engine", request.engine, "ENGINE",
-             "vllm, sglang or llama.cpp (default: llama.cpp for GGUF, otherwise vllm)");
+             "vllm, sglang, llama.cpp, ollama or triton (default: llama.cpp for GGUF, otherwise vllm)");
   line.value("--context", request.context, "TOKENS", "Context in tokens (default: as the model says)");
   line.value("--hf-token-file", options.hub_token, "FILE",
              "File with a token of the hub, readable by you only (mode 0600)");
@@ -176,12 +175,51 @@ void add_pod(Line& line, ServeCreateOptions& options) {
 
 }  // namespace
 
+/// A new API key, if the engine takes one.
+Result<workload::ServeKeys> new_keys(const ServeCreateOptions& options, const workload::Engine& engine) {
+  workload::ServeKeys keys;
+  if (engine.has_key()) keys.api = TRY(base::random_secret(key_bytes));
+  if (!options.hub_token.empty()) keys.hub_token = TRY(base::read_secret_file(options.hub_token));
+  return keys;
+}
+
+std::chrono::seconds timeout_of(const ServeCreateOptions& options, const ServePlan& plan) {
+  return options.timeout.count() > 0 ? options.timeout : workload::loading_limit(plan.server.source);
+}
+
+Result<std::string> prove_plan(const ServePlan& plan, const NamedService& service, const base::Secret& key,
+                               ReachedCluster& cluster, Io& io) {
+  if (!plan.server.engine.is_openai()) return std::string();
+  return prove_model(cluster, service, key, workload::health_of(plan.server), io);
+}
+
+Result<Outcome> show_ready(const ServeCreateOptions& options, const ServePlan& plan, const std::string& node,
+                           const std::string& proven, const base::Secret& key, ReachedCluster& cluster,
+                           Io& io) {
+  const NamedService service = service_of(options);
+  if (!key.empty())
+    if (auto written = write_key_file(service, cluster.spec().name, key); !written) {
+      base::Error error = std::move(written).error();
+      error.what = fmt::format("the {} is ready on {}, but its key file: {}", with_noun(service),
+                               base::printable(node), error.what);
+      error.hint = with_details(error.hint, command_for("url", service));
+      return std::unexpected(std::move(error));
+    }
+  io.out(result_of(plan, service, node));
+  io.out(proven.empty() ? "  only its health was checked, because its API is not OpenAI's\n"
+                        : fmt::format("  answered: {}\n", proven));
+  return show_use(options, service, plan.server.engine.port,
+                  {plan.server.engine.api, plan.server.engine.no_key}, cluster, io);
+}
+
 Command serve_create_command() {
   return CommandRow<ServeCreateOptions>{
       .name = "serve create",
       .group = Group::workloads,
       .summary =
-          "Serve a model with GPUs, and prove that it answers: gpuadm serve create NAME --model SOURCE",
+          "Serve a model with GPUs, or update a served one, and prove that it answers: gpuadm serve create "
+          "NAME "
+          "--model SOURCE",
       .options =
           [](Line& line, ServeCreateOptions& options) {
             line.argument("NAME", options.request.pod.name, "Name of the served model").required();
@@ -192,6 +230,9 @@ Command serve_create_command() {
             const Option node_port =
                 line.flag("--node-port", options.request.pod.reach, workload::Reach::node_port,
                           "Open a port for it on every node, without a tunnel and without encryption");
+            line.flag("--without-key", options.request.without_key,
+                      "With --node-port: open it also if the engine has no API key")
+                .needs(node_port);
             line.flag("--tunnel", options.tunnel,
                       "Open an SSH tunnel once it is ready, as gpuadm serve url does")
                 .excludes(node_port);
@@ -200,8 +241,8 @@ Command serve_create_command() {
                              "Time limit until it is ready (default 7200; 43200 for a model of a hub)");
             line.flag(
                 "-y,--yes", options.consent, Consent::given,
-                "With --size: if the cluster has no storage, make a local one, and add it to the cluster "
-                "file, without asking");
+                "Without asking: update an existing one; with --size, if the cluster has no storage, make a "
+                "local one, and add it to the cluster file");
             line.flag("--no-check", options.unchecked,
                       "Do not check first whether the model fits, as gpuadm serve check does");
             line.flag("--keep", options.keep, "Keep a served model that does not become ready");
@@ -214,6 +255,8 @@ Command serve_create_command() {
                     "a model on the claim models, with vLLM"},
                    {"gpuadm serve create qwen --model hf:Qwen/Qwen3-8B --size 50Gi --gpus 1 -f cluster.yaml",
                     "a model of a hub, downloaded once to a new volume"},
+                   {"gpuadm serve create qwen --model hf:Qwen/Qwen3-8B@v1.1 --gpus 1 -f cluster.yaml",
+                    "an existing one gets another revision; all its options are given again"},
                    {"gpuadm serve create tiny --model models:/tiny.gguf -o yaml --offline",
                     "only print the objects"}},
       .run = serve_create};

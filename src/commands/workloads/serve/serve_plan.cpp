@@ -93,10 +93,10 @@ Result<workload::ModelServer> read_request(const workload::ServeRequest& request
 }
 
 Result<ServePlan> plan_serve(const workload::ServeRequest& request, const Hosts& hosts,
-                             ReachedCluster& cluster) {
+                             ReachedCluster& cluster, const std::vector<std::string>& replaced) {
   workload::ModelServer server = TRY(read_request(request, cluster.assets()));
   const bool is_on_storage = TRY(find_claim(server.source, server.pod.ns, hosts, cluster));
-  ServicePlan service = TRY(plan_service(server.pod, hosts, cluster));
+  ServicePlan service = TRY(plan_service(server.pod, hosts, cluster, replaced));
   server.rolling =
       check_fit(service.supply, server.pod.gpus, server.replicas + 1, workload::Placement::anywhere)
           .has_value();

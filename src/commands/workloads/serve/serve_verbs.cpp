@@ -62,14 +62,21 @@ Result<Outcome> serve_delete(const ServeDeleteOptions& options, Io& io) {
   return outcome;
 }
 
-Tree tree_of(const workload::WorkloadRow& row, const ServedModel& served, const ServiceEndpoint& endpoint) {
+Tree tree_of(const workload::WorkloadRow& row, const ServedModel& served, const std::string& digests,
+             const ServiceEndpoint& endpoint) {
   return Tree::map_of({{"name", row.name},
                        {"namespace", row.ns},
                        {"state", row.state},
                        {"why", row.why},
                        {"model", served.model},
+                       {"commit", served.commit},
+                       {"modelSha256", served.digest},
                        {"engine", served.engine},
+                       {"api", served.api.api},
+                       {"key", served.api.no_key.empty() ? "" : "none: " + served.api.no_key},
+                       {"metrics", served.metrics},
                        {"image", served.image},
+                       {"imageDigest", digests},
                        {"gpus", served.gpus},
                        {"replicas", served.replicas > 0 ? static_cast<int>(served.replicas) : 1},
                        {"node", row.node},
@@ -87,7 +94,7 @@ Result<Outcome> serve_show(const ServeOptions& options, Io& io) {
   const ServiceEndpoint endpoint = TRY(endpoint_of(objects, service));
   workload::WorkloadRow row;
   for (workload::WorkloadRow& one : workload::workload_rows(objects)) row = std::move(one);
-  const Tree tree = tree_of(row, served, endpoint);
+  const Tree tree = tree_of(row, served, image_digests(objects), endpoint);
   if (options.format == Format::json) {
     io.out(base::json::write(tree) + "\n");
     return Outcome::done;
@@ -110,7 +117,7 @@ Command serve_show_command() {
   return CommandRow<ServeOptions>{
       .name = "serve show",
       .group = Group::workloads,
-      .summary = "Show what is served: model, engine, GPUs, node, address and state",
+      .summary = "Show what is served: model, engine, digests, GPUs, node, address and state",
       .options =
           [](Line& line, ServeOptions& options) {
             add_serve(line, options);

@@ -117,8 +117,9 @@ Result<std::string> create_service(const ServiceCreation& creation, ReachedClust
       drop_claim_folder(*plan.volume, folder, cluster.client());
     return std::unexpected(created.error());
   }
-  auto node =
-      wait_ready(cluster, {plan.pod.ns, plan.pod.name, instance_selector(plan.pod)}, creation.timeout, io);
+  AwaitedPod pod{plan.pod.ns, plan.pod.name, instance_selector(plan.pod)};
+  pod.running = creation.running;
+  auto node = wait_ready(cluster, pod, creation.timeout, io);
   if (node) {
     auto proven = creation.proof ? creation.proof(*node) : Result<>();
     if (proven) return node;

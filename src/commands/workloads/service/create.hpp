@@ -1,5 +1,7 @@
 #pragma once
 
+#include "gpuadm/kube/verdict.hpp"
+
 #include "commands/workloads/service/service_plan.hpp"
 
 #include <chrono>
@@ -32,6 +34,8 @@ struct ServiceCreation {
   std::vector<std::string> claims = {};  ///< that it mounts in addition to its volume
   std::chrono::seconds timeout{1800};
   bool keep = false;  ///< the objects, if it does not become ready
+  /// As AwaitedPod::running.
+  std::function<std::string(const kube::PodVerdict&)> running = {};
   /// Called once it is ready, with its node. Fault::unreachable, Fault::timeout: it did not answer, and
   /// remains.
   std::function<Result<>(const std::string& node)> proof = {};

@@ -106,7 +106,7 @@ Result<Outcome> open_service(ReachedCluster& cluster, const NamedService& servic
   if (!open.tunnel) return Outcome::done;
   if (io.err_style.verbosity != report::Verbosity::quiet)
     io.err(fmt::format("the tunnel through {} is open until Ctrl-C\n", base::printable(cluster.host().name)));
-  TRY(cluster.connections().hold(*open.tunnel));
+  TRY(keep_open(cluster, end, open, io));
   return Outcome::done;
 }
 

@@ -43,6 +43,11 @@ struct OpenService {
 [[nodiscard]] Result<OpenService> reach_endpoint(ReachedCluster& cluster, const ServiceEndpoint& endpoint,
                                                  std::uint16_t port, const std::string& health);
 
+/// Keeps its tunnel open until Ctrl-C: opens it again on the same port after its connection was lost.
+/// Fault::unreachable if that is not possible for ten minutes; the faults of open_tunnel that do not pass.
+[[nodiscard]] Result<> keep_open(ReachedCluster& cluster, const ServiceEndpoint& endpoint, OpenService& open,
+                                 Io& io);
+
 /// How a Service is opened on this machine.
 struct Opening {
   std::uint16_t port = 0;  ///< of the tunnel; 0: any that is free

@@ -156,6 +156,19 @@ Result<> check_volume(const std::vector<Tree>& objects, ServicePlan& plan, const
   return {};
 }
 
+/// As if these pods had ended.
+void drop_pods(facts::ClusterFacts& facts, const std::string& ns, const std::vector<std::string>& names) {
+  const auto is_dropped = [&](const std::string& name) {
+    return std::ranges::find(names, name) != names.end();
+  };
+  if (facts.pods)
+    std::erase_if(*facts.pods, [&](const facts::Pod& pod) { return pod.ns == ns && is_dropped(pod.name); });
+  if (facts.resource_claims)
+    std::erase_if(*facts.resource_claims, [&](const facts::ResourceClaim& claim) {
+      return claim.ns == ns && !claim.pods.empty() && std::ranges::all_of(claim.pods, is_dropped);
+    });
+}
+
 }  // namespace
 
 std::vector<Tree> ServicePlan::with_volume(std::vector<Tree> objects) const {
@@ -164,11 +177,14 @@ std::vector<Tree> ServicePlan::with_volume(std::vector<Tree> objects) const {
   return all;
 }
 
-Result<ServicePlan> plan_service(workload::ServicePod pod, const Hosts& hosts, ReachedCluster& cluster) {
+Result<ServicePlan> plan_service(workload::ServicePod pod, const Hosts& hosts, ReachedCluster& cluster,
+                                 const std::vector<std::string>& replaced) {
   ServicePlan plan;
   plan.pod = std::move(pod);
-  const facts::ClusterFacts facts = TRY(cluster.client().read_nodes_and_pods());
-  plan.supply = TRY(workload::supply_of(facts));
+  facts::ClusterFacts facts = TRY(cluster.client().read_nodes_and_pods());
+  plan.spare = TRY(workload::supply_of(facts));
+  drop_pods(facts, plan.pod.ns, replaced);
+  plan.supply = replaced.empty() ? plan.spare : TRY(workload::supply_of(facts));
   plan.cuda = workload::cuda_of(facts, plan.supply);
   plan.pod.instance = TRY(workload::new_instance());
   TRY(plan_volume(plan, hosts, cluster));
@@ -208,7 +224,8 @@ Result<std::optional<ClaimPlan>> claim_of_service(const Tree& claim, const Hosts
   return plan_claim(known, *storage, std::move(mine), cluster.client());
 }
 
-Result<> check_service(ServicePlan& plan, int pods, const Hosts& hosts, ReachedCluster& cluster) {
+Result<> check_service(ServicePlan& plan, int pods, const Hosts& hosts, ReachedCluster& cluster,
+                       NameUse name) {
   const workload::ServicePod& pod = plan.pod;
   const auto objects = TRY(cluster.client().get(
       {.kinds = {"namespaces", "storageclasses", "deployments.apps", "services", "persistentvolumeclaims"},
@@ -219,7 +236,7 @@ Result<> check_service(ServicePlan& plan, int pods, const Hosts& hosts, ReachedC
     return base::fail(Fault::blocked,
                       fmt::format("the namespace {} {}", pod.ns, ns ? "is being deleted" : "does not exist"),
                       "kubectl create namespace " + pod.ns);
-  TRY(check_free(objects, pod));
+  if (name == NameUse::free) TRY(check_free(objects, pod));
   TRY(workload::check_fit(plan.supply, pod.gpus, pods, workload::Placement::anywhere));
   return check_volume(objects, plan, hosts, cluster);
 }

@@ -13,7 +13,8 @@ namespace commands {
 /// are requested.
 struct ServicePlan {
   workload::ServicePod pod;
-  workload::GpuSupply supply;
+  workload::GpuSupply supply;  ///< with the GPUs of the pods that it replaces
+  workload::GpuSupply spare;   ///< without them
   workload::GpuParts parts;
   std::optional<base::Version> cuda;  ///< of the drivers; nothing: unknown
   std::optional<ClaimPlan> volume;    ///< a new claim on a storage of gpuadm, which it owns
@@ -25,18 +26,21 @@ struct ServicePlan {
   [[nodiscard]] std::vector<base::Tree> with_volume(std::vector<base::Tree> objects) const;
 };
 
-/// From the cluster as it is now.
+/// From the cluster as it is now. `replaced`: pods of its namespace that end for it.
 [[nodiscard]] Result<ServicePlan> plan_service(workload::ServicePod pod, const Hosts& hosts,
-                                               ReachedCluster& cluster);
+                                               ReachedCluster& cluster,
+                                               const std::vector<std::string>& replaced = {});
 /// Without connecting to hosts: from the cluster file, if there is one, and defaults.
 [[nodiscard]] Result<ServicePlan> plan_service_offline(workload::ServicePod pod, const Hosts& hosts,
                                                        const Common& common);
 
+/// Whether its name must be free, or is that of one that is updated.
+enum class NameUse { free, updated };
 /// Whether it can be created with this number of pods: the namespace exists, the name is free, the GPUs and
 /// the volume are there. Uses the volume of an earlier one of this name, if no other is requested.
 /// Fault::blocked or usage.
-[[nodiscard]] Result<> check_service(ServicePlan& plan, int pods, const Hosts& hosts,
-                                     ReachedCluster& cluster);
+[[nodiscard]] Result<> check_service(ServicePlan& plan, int pods, const Hosts& hosts, ReachedCluster& cluster,
+                                     NameUse name = NameUse::free);
 
 /// The claim of a workload on a storage, from the PersistentVolumeClaim that was created with it. Nothing if
 /// it is not on a storage of gpuadm, or if the cluster no longer has that storage.
