@@ -48,7 +48,7 @@ starts train resume one
 says '[0] epoch 1'
 if grep patch calls; then fail 'the ranks were ended'; fi
 
-deployment() { printf '{"kind":"Deployment","metadata":{"name":"one",%s},"spec":{"replicas":%s}}' "$(labels notebook)" "$1"; }
+deployment() { printf '{"kind":"Deployment","metadata":{"name":"one",%s},"spec":{"replicas":%s},"status":{"replicas":%s,"updatedReplicas":%s,"readyReplicas":%s}}' "$(labels notebook)" "$1" "$1" "$1" "$1"; }
 pod="{\"kind\":\"Pod\",\"metadata\":{\"name\":\"one-0\",$(labels notebook)},\"spec\":{\"nodeName\":\"gpu1\"},\"status\":{\"phase\":\"Running\",\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"}]}}"
 list "$(deployment 0)" >before.json
 list "$(deployment 1),$pod" >after.json
