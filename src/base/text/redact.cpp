@@ -33,7 +33,7 @@ bool is_secret_header(std::string_view name) {
          low == "x-auth-token" || low == "private-token";
 }
 
-/// Values that are none; "%s" is a place for one, in the format of a printf.
+/// Words that hold no secret; "%s" is where a printf puts one.
 bool is_plain(std::string_view value) {
   return value.empty() || value == "%s" || value == "true" || value == "false" || value == "null" || value == "none" ||
          value.starts_with("***") || is_block_sign(value);
