@@ -91,7 +91,8 @@ Result<> open_files(const fs::path& folder, const std::vector<std::string>& name
     files.files.push_back(TRY(open_file(folder / name)));
     bytes += files.files.back().head.size();
     if (bytes > most_bytes)
-      return cannot(folder, fmt::format("the headers of its files have more than {}", base::human_bytes(most_bytes)));
+      return cannot(folder,
+                    fmt::format("the headers of its files have more than {}", base::human_bytes(most_bytes)));
   }
   return {};
 }

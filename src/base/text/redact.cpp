@@ -35,8 +35,8 @@ bool is_secret_header(std::string_view name) {
 
 /// Words that hold no secret; "%s" is where a printf puts one.
 bool is_plain(std::string_view value) {
-  return value.empty() || value == "%s" || value == "true" || value == "false" || value == "null" || value == "none" ||
-         value.starts_with("***") || is_block_sign(value);
+  return value.empty() || value == "%s" || value == "true" || value == "false" || value == "null" ||
+         value == "none" || value.starts_with("***") || is_block_sign(value);
 }
 
 Found unless_plain(std::string_view text, Span span) {
