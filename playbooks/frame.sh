@@ -146,11 +146,12 @@ close_section() { printf '\n%s\n%s close\n' "$1" "$frame_mark"; }
 succeeded() { case $1 in *"${newline}0$newline$frame_mark close") ;; *) return 1 ;; esac }
 
 # together COMMAND…: runs commands of a script, each one argument, in parallel. Their outputs are whole, in reverse order; the first one's is last.
+# A command that fails takes nothing from the others: their sections carry the status.
 together() {
   together_first=$1
   shift
   # shellcheck disable=SC2086 # a command with its arguments
-  if [ $# = 0 ]; then $together_first; else $together_first </dev/null | { together "$@" && cat; }; fi
+  if [ $# = 0 ]; then $together_first; else $together_first </dev/null | { together "$@"; cat; }; fi
 }
 
 # framed NAME OPTION…: a section with a program's output from stdin; the last line is its status.

@@ -117,6 +117,15 @@ Way way_for(const Request& request) {
 
 }  // namespace
 
+bool is_this_machine(std::string_view url) {
+  for (const std::string_view start : {"http://localhost", "http://127.0.0.1", "http://[::1]"})
+    if (url.starts_with(start)) {
+      const std::string_view rest = url.substr(start.size());
+      if (rest.empty() || rest.front() == ':' || rest.front() == '/') return true;
+    }
+  return false;
+}
+
 Result<> available() {
   if (curl().complete()) return {};
   return base::fail(Fault::usage, "libcurl is not installed; gpuadm downloads files with it",
@@ -146,7 +155,9 @@ Result<Response> get(const Request& request,
   const bool https = request.url.starts_with("https:");
   c.set(h, redirected, static_cast<long>(https ? CURLPROTO_HTTPS : CURLPROTO_HTTP | CURLPROTO_HTTPS));
   const Way way = way_for(request);
-  if (!way.proxy.empty()) {
+  if (is_this_machine(request.url)) {
+    c.set(h, CURLOPT_PROXY, "");  // nor one of the environment
+  } else if (!way.proxy.empty()) {
     c.set(h, CURLOPT_PROXY, way.proxy.c_str());
     c.set(h, CURLOPT_NOPROXY, way.no_proxy.c_str());
   }

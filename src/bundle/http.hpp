@@ -40,6 +40,10 @@ struct Response {
   std::string how;    ///< libcurl's error for an incomplete body
 };
 
+/// Whether a URL without TLS is of a server on this machine: http://localhost:8080, http://127.0.0.1,
+/// http://[::1]:8080. No proxy is used for it.
+[[nodiscard]] bool is_this_machine(std::string_view url);
+
 /// Whether libcurl is available; Fault::usage with what to install.
 [[nodiscard]] Result<> available();
 

@@ -31,16 +31,6 @@ bool is_name(std::string_view text, bool slashes) {
          });
 }
 
-/// http://localhost:8080, http://127.0.0.1, http://[::1]:8080
-bool is_this_machine(std::string_view url) {
-  for (const char* start : {"http://localhost", "http://127.0.0.1", "http://[::1]"})
-    if (url.starts_with(start)) {
-      const std::string_view rest = url.substr(std::string_view(start).size());
-      if (rest.empty() || rest.front() == ':' || rest.front() == '/') return true;
-    }
-  return false;
-}
-
 Result<std::string> hub_endpoint() {
   const char* set = std::getenv("HF_ENDPOINT");
   std::string endpoint = set && *set != '\0' ? set : usual_endpoint;
@@ -74,7 +64,7 @@ std::unexpected<base::Error> refusal(const HubModel& model, const http::Head& he
   switch (head.status) {
     case 401:
       if (code == "GatedRepo")
-        return base::fail(Fault::auth, fmt::format("{}: gated: {} wants a token", name, at), license);
+        return base::fail(Fault::auth, fmt::format("{}: gated: {} requires a token", name, at), license);
       if (!model.token.empty())
         return base::fail(
             Fault::auth, fmt::format("{}: {} refuses the token, or has no such model", name, at), with_token);
@@ -127,7 +117,7 @@ Result<std::optional<HubFile>> read_hub_file(const HubModel& model, const std::s
       .from = 0,
       .limit = limit};
   if (!model.token.empty()) {
-    if (!model.endpoint.starts_with("https://") && !is_this_machine(model.endpoint))
+    if (!model.endpoint.starts_with("https://") && !http::is_this_machine(model.endpoint))
       return base::fail(Fault::usage, fmt::format("{}: a token is not sent without TLS", model.endpoint),
                         "use an https URL in HF_ENDPOINT");
     request.headers.push_back("Authorization: Bearer " + model.token.reveal());

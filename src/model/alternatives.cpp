@@ -34,7 +34,7 @@ std::optional<std::uint64_t> quantized(const Model& model, double bytes) {
 std::vector<std::string> alternatives_to(const Model& model, const Demand& demand, const EngineMemory& engine,
                                          const Fit& fit) {
   const CacheType* cache = find_cache_type(demand.cache_type);
-  if (!cache || !model.is_known() || fit.context == 0) return {};
+  if (!cache || !model.is_known() || fit.context == 0 || !fit.overhead) return {};
   std::vector<std::string> found;
   const auto sequences = static_cast<std::uint64_t>(fit.concurrency);
   const auto remaining_of = [&](const Memory& memory) {

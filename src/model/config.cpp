@@ -19,11 +19,11 @@ using base::Tree;
 
 constexpr std::int64_t most_tokens = 1'000'000'000;
 
-/// The first of these keys that has a whole number; 0: none.
+/// The first of these keys that has a whole number, at most `most_tokens` from 0; 0: none.
 std::int64_t number_of(const Tree& config, std::initializer_list<std::string_view> keys) {
   for (const std::string_view key : keys)
     if (const Tree* value = config.find(key))
-      if (const auto number = value->as_int()) return *number;
+      if (const auto number = value->as_int()) return std::clamp<std::int64_t>(*number, -most_tokens, most_tokens);
   return 0;
 }
 std::uint64_t count_of(const Tree& config, std::initializer_list<std::string_view> keys) {

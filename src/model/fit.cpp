@@ -68,7 +68,8 @@ Fit fit(const Model& model, const Demand& demand) {
   const CacheType* type = find_cache_type(demand.cache_type);
   const Memory memory(model, *engine, fit.gpus, type ? *type : cache_types[0]);
   fit.weights = memory.weights();
-  if (model.hidden > 0) fit.overhead = memory.overhead();
+  const bool has_sizes = model.hidden > 0 && model.intermediate > 0 && model.vocabulary > 0;
+  if (has_sizes || engine->batch == 0) fit.overhead = memory.overhead();
   if (model.is_known() && !model.cache.empty()) {
     fit.bytes_per_token = memory.bytes_per_token();
     // More than any memory; a larger number would not fit into 64 bits.

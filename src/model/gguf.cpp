@@ -98,9 +98,11 @@ class Header {
     if (type >= value_sizes.size() || type == array_type)
       return fail(fmt::format("the key {} is a list of an unknown type", base::printable(key, 100)));
     if (key == "tokenizer.ggml.tokens") gguf_.vocabulary = count;
+    // Lists of the tokenizer may have a number for each token.
+    const bool is_used = !key.starts_with("tokenizer.");
     if (type == string_type) {
       for (std::uint64_t i = 0; i < count && good(); ++i) (void)cursor_.string();
-    } else if (is_integer(type) && count <= most_items) {
+    } else if (is_used && is_integer(type) && count <= most_items) {
       std::vector<std::int64_t> list;
       for (std::uint64_t i = 0; i < count && good(); ++i) list.push_back(read_number(type));
       gguf_.lists[key] = std::move(list);

@@ -21,7 +21,9 @@ std::int64_t largest_in(const std::vector<std::int64_t>& list) {
 }
 
 Shape shape_of(const Gguf& gguf, const Architecture* row) {
-  const auto number = [&](std::string_view key) { return gguf.number(key).value_or(0); };
+  const auto number = [&](std::string_view key) {
+    return std::clamp(gguf.number(key).value_or(0), -largest_count, largest_count);
+  };
   Shape shape{.layers = number("block_count") - number("nextn_predict_layers"),
               .heads = largest_in(gguf.list("attention.head_count")),
               .kv_heads = gguf.list("attention.head_count_kv")};

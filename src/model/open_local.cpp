@@ -22,6 +22,9 @@ namespace {
 namespace fs = std::filesystem;
 using base::Fault;
 
+/// All headers of a model together.
+constexpr std::uint64_t most_bytes = 256u << 20;
+
 /// A descriptor that is closed.
 struct Descriptor {
   explicit Descriptor(int opened) : number(opened) {}
@@ -82,6 +85,17 @@ bool is_of_a_model(const std::string& name) {
          name.ends_with(".gguf");
 }
 
+Result<> open_files(const fs::path& folder, const std::vector<std::string>& names, Files& files) {
+  std::uint64_t bytes = 0;
+  for (const std::string& name : names) {
+    files.files.push_back(TRY(open_file(folder / name)));
+    bytes += files.files.back().head.size();
+    if (bytes > most_bytes)
+      return cannot(folder, fmt::format("the headers of its files have more than {}", base::human_bytes(most_bytes)));
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<Files> open_local(const fs::path& path) {
@@ -90,8 +104,7 @@ Result<Files> open_local(const fs::path& path) {
   if (!fs::is_directory(path, error)) {
     if (const std::string why = base::why_no_file(path); !why.empty()) return cannot(path, why);
     if (!path.string().ends_with(".gguf")) return cannot(path, "is neither a folder nor a .gguf file");
-    for (const std::string& name : parts_of(path.filename().string()))
-      files.files.push_back(TRY(open_file(path.parent_path() / name)));
+    TRY(open_files(path.parent_path(), parts_of(path.filename().string()), files));
     return files;
   }
   std::vector<std::string> names;
@@ -103,7 +116,7 @@ Result<Files> open_local(const fs::path& path) {
   if (error) return cannot(path, error.message());
   if (names.empty()) return cannot(path, "has no model: neither config.json nor .safetensors or .gguf files");
   std::ranges::sort(names);
-  for (const std::string& name : names) files.files.push_back(TRY(open_file(path / name)));
+  TRY(open_files(path, names, files));
   return files;
 }
 

@@ -39,29 +39,33 @@ class Remarks {
       add(Weight::blocks, why, "use a number of GPUs that divides the heads");
   }
 
-  /// llama.cpp converts what the GPU lacks.
+  /// llama.cpp converts what the GPU lacks; types of GGUF are computed on every GPU.
   void types() {
     if (!engine_.by_heads) return;
     for (const std::string& name : {model_.type, model_.compute == model_.type ? "" : model_.compute}) {
+      if (name.empty()) continue;
       const WeightType* type = find_weight_type(name);
-      if (!type || type->native.major == 0) continue;
+      if (!type && model_.format == Format::safetensors)
+        add(Weight::unknown, fmt::format("gpuadm does not know which GPUs compute with the type {}",
+                                         base::printable(name, 40)));
+      if (!type || type->least.major == 0) continue;
       if (!demand_.capability) {
         add(Weight::unknown,
             fmt::format("the weights are {}, and the GPU's compute capability is unknown", name));
         continue;
       }
-      const std::string has = demand_.capability->minor_text(), needs = type->native.minor_text();
+      const std::string has = demand_.capability->minor_text();
       const std::string gpu = demand_.gpu.empty() ? "the GPU" : base::printable(demand_.gpu, 80);
       if (*demand_.capability < type->least)
         add(Weight::blocks,
-            fmt::format("{} lacks {}: its compute capability is {}, needed is {}", gpu, name, has, needs),
-            name == "bf16" ? "compute in 16-bit floats of the older kind: --dtype half"
-                           : "use weights of 16 bits");
+            fmt::format("{} lacks {}: its compute capability is {}, needed is {}", gpu, name, has,
+                        type->least.minor_text()),
+            name == "bf16" ? "use float16: --dtype half" : "use weights of 16 bits");
       else if (*demand_.capability < type->native)
         add(Weight::warns,
             fmt::format("{} lacks {} arithmetic: its compute capability is {}, needed is {}; the engine "
                         "converts the weights to 16 bits while it computes",
-                        gpu, name, has, needs));
+                        gpu, name, has, type->native.minor_text()));
     }
     const CacheType* cache = find_cache_type(demand_.cache_type);
     if (!cache)
@@ -118,11 +122,6 @@ class Remarks {
   }
 
   void host() {
-    if (demand_.disk_free && *demand_.disk_free < fit_.disk)
-      add(Weight::blocks,
-          fmt::format("the weights have {}, and the disk has {} free", base::human_bytes(fit_.disk),
-                      base::human_bytes(*demand_.disk_free)),
-          "free space, or use another storage");
     if (demand_.host_memory && *demand_.host_memory < fit_.host_memory)
       add(Weight::warns,
           fmt::format("the host has {} of memory, and the largest file has {}: loading will be slow",

@@ -71,8 +71,10 @@ TEST_CASE(
   CHECK(set.demand.memory_free == 78000ull << 20);
   CHECK(set.demand.memory_total == 80000ull << 20);
   CHECK(set.demand.capability == base::Version{9, 0, -1});
+  facts.nvidia.gpus[2].compute_capability.reset();
+  CHECK(!commands::gpus_of("gpu1", facts, demand).demand.capability);
   demand.gpus = 4;
   set = commands::gpus_of("gpu1", facts, demand);
-  CHECK(set.problem == "it has 3 GPUs that can be used, and 4 are asked");
+  CHECK(set.problem == "it has 3 GPUs that can be used, and 4 are requested");
   CHECK(commands::gpus_of("cpu1", {}, demand).problem == "it has no NVIDIA GPU");
 }

@@ -124,6 +124,17 @@ TEST_CASE("fit: a type that the GPU lacks blocks, or is converted") {
   demand.capability.reset();
   demand.cache_type.clear();
   CHECK(model::fit(llama(), demand).verdict == model::Verdict::unknown);
+  // Every GPU computes with what int4 is converted to; the kernels need 7.5.
+  other.type = "int4";
+  other.compute = "f16";
+  CHECK(model::fit(other, demand).verdict == model::Verdict::unknown);
+  demand.capability = base::Version{7, 0, -1};
+  CHECK(has_remark(model::fit(other, demand), Weight::blocks,
+                   "lacks int4: its compute capability is 7.0, needed is 7.5"));
+  demand.capability = base::Version{7, 5, -1};
+  CHECK(model::fit(other, demand).verdict == model::Verdict::fits);
+  other.type = "i64";
+  CHECK(has_remark(model::fit(other, demand), Weight::unknown, "the type i64"));
 }
 
 TEST_CASE("fit: what is unknown is never fine") {
@@ -141,13 +152,20 @@ TEST_CASE("fit: what is unknown is never fine") {
   no_context.context = 0;
   CHECK(model::fit(no_context, h100(0, 1)).verdict == model::Verdict::unknown);
   CHECK(model::fit(no_context, h100(8192, 1)).verdict == model::Verdict::fits);
+  for (const auto member : {&model::Model::hidden, &model::Model::intermediate, &model::Model::vocabulary}) {
+    model::Model without = llama();
+    without.*member = 0;
+    const auto fit = model::fit(without, h100(8192, 1));
+    CHECK(fit.verdict == model::Verdict::unknown);
+    CHECK(!fit.overhead);
+  }
   // The weights alone are too large, whatever the cache is.
   demand = h100(8192, 1);
   demand.memory_total = 8 * gib;
   CHECK(model::fit(strange, demand).verdict == model::Verdict::does_not_fit);
 }
 
-TEST_CASE("fit: context, driver, disk, memory and /dev/shm are compared") {
+TEST_CASE("fit: context, driver, memory and /dev/shm are compared") {
   CHECK(has_remark(model::fit(llama(), h100(200'000, 1)), Weight::blocks,
                    "the context of 200,000 tokens is longer than the 131,072"));
   model::Demand demand = h100(8192, 1);
@@ -159,10 +177,6 @@ TEST_CASE("fit: context, driver, disk, memory and /dev/shm are compared") {
                    "the image has CUDA 13.0, which needs driver 580.65.06"));
   demand.driver = "580.95.05";
   CHECK(model::fit(llama(), demand).verdict == model::Verdict::fits);
-  demand.disk_free = gib;
-  CHECK(has_remark(model::fit(llama(), demand), Weight::blocks,
-                   "the weights have 15.0 GiB, and the disk has 1.0 GiB"));
-  demand.disk_free.reset();
   demand.host_memory = 4 * gib;
   CHECK(has_remark(model::fit(llama(), demand), Weight::warns, "loading will be slow"));
   demand.gpus = 2;

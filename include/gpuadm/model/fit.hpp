@@ -48,8 +48,7 @@ struct Demand {
   std::string cache_type;                    ///< a name of types.hpp; empty: 16 bits
   std::string image_cuda;                    ///< CUDA of the engine's image; empty: not known
   std::string needed_driver, driver;         ///< the oldest driver for image_cuda, and the host's; or empty
-  std::optional<std::uint64_t> disk_free;    ///< bytes where the weights will be copied to
-  std::optional<std::uint64_t> host_memory;  ///< available bytes
+  std::optional<std::uint64_t> host_memory;  ///< bytes of the host, whether free or not
   std::optional<std::uint64_t> shm;          ///< bytes of /dev/shm of the pod
 };
 

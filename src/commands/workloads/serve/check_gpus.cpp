@@ -62,17 +62,20 @@ GpuSet gpus_of(const std::string& host, const facts::Facts& facts, const model::
     return set;
   }
   if (set.count < demand.gpus)
-    set.problem = fmt::format("it has {} GPU{} that can be used, and {} are asked", set.count,
+    set.problem = fmt::format("it has {} GPU{} that can be used, and {} are requested", set.count,
                               set.count == 1 ? "" : "s", demand.gpus);
   usable.resize(std::min(usable.size(), static_cast<std::size_t>(std::max(demand.gpus, 1))));
   set.demand.memory_total = std::ranges::min(usable, {}, &UsableGpu::total).total;
+  bool has_capabilities = true;
   for (const UsableGpu& one : usable) {
     const std::uint64_t free = one.free.value_or(one.total);
     set.demand.memory_free = std::min(set.demand.memory_free.value_or(free), free);
     const auto capability = base::Version::parse(one.gpu->compute_capability.value_or(""));
+    has_capabilities = has_capabilities && capability;
     if (capability && (!set.demand.capability || *capability < *set.demand.capability))
       set.demand.capability = capability;
   }
+  if (!has_capabilities) set.demand.capability.reset();
   set.demand.gpu = usable.front().gpu->name;
   if (facts.nvidia.driver) set.demand.driver = facts.nvidia.driver->version;
   if (facts.machine.memory_kib) set.demand.host_memory = *facts.machine.memory_kib * kib;

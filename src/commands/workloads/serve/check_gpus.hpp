@@ -14,7 +14,7 @@ namespace commands {
 struct GpuSet {
   std::string host;     ///< empty: given on the command line
   std::string problem;  ///< why they cannot be used, or are unknown; empty: nothing
-  int count = 0;        ///< GPUs that can be used, of which `demand.gpus` are asked
+  int count = 0;        ///< GPUs that can be used, of which `demand.gpus` are requested
   model::Demand demand;
 };
 

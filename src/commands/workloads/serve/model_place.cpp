@@ -142,17 +142,28 @@ Result<model::Files> read_storage_model(const ModelPlace& place, const std::stri
                                         const spec::Cluster& cluster, transport::Fleet& fleet,
                                         const assets::Store& assets) {
   std::string tried;
+  std::optional<base::Error> unread;
   for (const Candidate& candidate : candidates_of(place, ns, cluster)) {
-    transport::Exit exit = TRY(read_candidate(candidate, model::first_gguf, fleet, assets));
-    if (exit.status == not_here) {
-      tried += fmt::format("\n  {}: {}", base::printable(candidate.host), base::tail(exit.err, 1));
+    auto exit = read_candidate(candidate, model::first_gguf, fleet, assets);
+    if (!exit) {  // the model may be on another storage
+      tried += fmt::format("\n  {}", exit.error().what);
+      if (!unread) unread = std::move(exit.error());
       continue;
     }
-    model::Files files = TRY(files_of(place, candidate, exit));
+    if (exit->status == not_here) {
+      tried += fmt::format("\n  {}: {}", base::printable(candidate.host), base::tail(exit->err, 1));
+      continue;
+    }
+    model::Files files = TRY(files_of(place, candidate, *exit));
     if (std::ranges::none_of(files.files, model::needs_more)) return files;
-    exit = TRY(read_candidate(candidate, model::largest_gguf, fleet, assets));
-    return files_of(place, candidate, exit);
+    const auto more = TRY(read_candidate(candidate, model::largest_gguf, fleet, assets));
+    return files_of(place, candidate, more);
   }
+  if (unread)
+    return base::fail(unread->fault,
+                      fmt::format("{}: whether there is such a model is unknown:{}",
+                                  base::printable(place.text, 300), tried),
+                      unread->hint);
   if (tried.empty())
     return base::fail(
         Fault::usage, fmt::format("{}: the cluster file has no storage", base::printable(place.text, 300)),
