@@ -122,7 +122,10 @@ refused label node node broken=yes
 refused taint node node broken=yes:NoSchedule
 refused delete node node
 refused get --raw /api/v1/nodes/node/proxy/pods
-refused create token default -n kube-system 2>/dev/null || refused get serviceaccounts -n kube-system
+refused get serviceaccounts -n kube-system
+echo '{"apiVersion":"authentication.k8s.io/v1","kind":"TokenRequest","spec":{"audiences":[]}}' >token.json
+refused create --raw /api/v1/namespaces/kube-system/serviceaccounts/default/token -f token.json
+refused create --raw /api/v1/namespaces/anna/serviceaccounts/default/token -f token.json
 refused get pods --as=system:admin
 refused get certificatesigningrequests
 refused_object <<END

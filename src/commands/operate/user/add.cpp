@@ -128,13 +128,10 @@ Result<UserAddition> plan_addition(const UserAddOptions& options, ReachedCluster
   TRY(check_kubeconfig_file(file, request.name));
   // Another administrator may have the kubeconfig of a user who exists.
   addition.needs_certificate = !addition.exists || !user->ends;
-  addition.credentials = {request.name,
-                          request.name_space(),
-                          plan.identity,
-                          std::chrono::days(options.days),
-                          TRY(read_api_server(client, options.server)),
-                          kubernetes,
-                          file};
+  workload::ApiServer api = TRY(read_api_server(client, options.server));
+  addition.credentials = {
+      request.name,   request.name_space(), plan.identity, std::chrono::days(options.days),
+      std::move(api), kubernetes,           file};
   addition.notes = plan.quota.notes;
   if (const std::string note = workload::pod_security_note(kubernetes); !note.empty())
     addition.notes.push_back(note);
