@@ -167,9 +167,8 @@ class Counting {
         return;
       }
     counts_[std::string(gpu_resource)] += limit.count;
-    notes.push_back(
-        fmt::format("no node divides its GPUs into {} shares: gpuadm gpu share NODE time-slicing:{}",
-                    limit.request.parts, limit.request.parts));
+    notes.push_back(fmt::format("no node divides its GPUs into {} shares: gpuadm gpu share NODE {}",
+                                limit.request.parts, limit.request.parts));
   }
 
   Offers offered_;
