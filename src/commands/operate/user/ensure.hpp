@@ -21,8 +21,8 @@ struct UserChanges {
 [[nodiscard]] Result<UserChanges> compare_user(const workload::UserPlan& plan, ReachedCluster& cluster);
 /// "create Namespace anna", "change ResourceQuota anna/gpuadm-user-anna"
 [[nodiscard]] std::vector<std::string> lines_of(const UserChanges& changes);
-/// Creates all that is missing or nothing, and changes the rest. Fault::blocked if another administrator was
-/// faster.
+/// Changes what differs, and creates what is missing, in its order; a repetition completes it. Fault::blocked
+/// if another administrator was faster: one of two gets to the end.
 [[nodiscard]] Result<> apply_changes(const UserChanges& changes, const std::string& ns,
                                      session::ClusterClient& client);
 
