@@ -1,7 +1,8 @@
 # shellcheck shell=sh disable=SC2154
 # Reads, creates, changes and deletes objects of the cluster, through kubectl on a control-plane node. Variables: action (find, get, named,
-# create, replace, apply, patch, delete, delete-exact, raw, exec), namespace (a namespace; empty: all, or none), kinds (separated by commas), selector,
-# objects (JSON; delete-exact: an API path and a uid per line), object (KIND/NAME), patch (JSON), path (of the API), input (of the program), command (of a pod: words in lines),
+# create, replace, apply, patch, approve, delete, delete-exact, raw, exec), namespace (a namespace; empty: all, or none), kinds (separated by
+# commas), selector, objects (JSON; delete-exact: an API path and a uid per line), object (KIND/NAME; approve: the name of a
+# CertificateSigningRequest), patch (JSON), path (of the API), input (of the program), command (of a pod: words in lines),
 # seconds (get: waits for available Deployments; delete: the timeout). Exit status 3: this host has no administrator's kubeconfig.
 
 export LC_ALL=C
@@ -105,6 +106,7 @@ case $action in
   delete-exact) objects_delete_exact ;;
   raw) api get --raw "$path" ;;
   exec) objects_exec ;;
+  approve) api certificate approve "$object" -o name ;;
   patch) api -n "$namespace" patch "$object" --type merge -p "$patch" -o name ;;
   delete) objects_delete ;;
   *) echo "unknown action: $action" >&2 && exit 2 ;;

@@ -1,0 +1,66 @@
+#pragma once
+
+#include "gpuadm/base/certificate.hpp"
+#include "gpuadm/base/version.hpp"
+#include "gpuadm/workload/user.hpp"
+
+#include "commands/line.hpp"
+#include "commands/workloads/reach.hpp"
+
+#include <chrono>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace commands {
+
+/// What all commands about users share.
+struct UserTarget {
+  Common common;
+  Hosts hosts;
+  std::string name;  ///< of the user
+};
+void add_user_target(Line& line, UserTarget& target);
+/// `--gpus`, `--cpus`, `--memory` and `--storage`.
+void add_user_limits(Line& line, workload::UserLimits& limits, const char* gpus_summary);
+
+/// All users of the cluster.
+[[nodiscard]] Result<std::vector<workload::UserState>> read_users(session::ClusterClient& client);
+/// One of them. Fault::usage with the nearest name.
+[[nodiscard]] Result<workload::UserState> find_user(session::ClusterClient& client, const std::string& name);
+/// Version of the API server.
+[[nodiscard]] Result<base::Version> api_version_of(session::ClusterClient& client);
+/// "gpuadm user quota anna -f cluster.yaml": a command for the same hosts.
+[[nodiscard]] std::string user_command(const char* verb, const UserTarget& target);
+
+/// ~/.local/state/gpuadm/CLUSTER/users/NAME.kubeconfig
+[[nodiscard]] std::filesystem::path kubeconfig_file_of(const spec::Cluster& cluster, const std::string& user);
+/// Fault::usage if the file exists and is not a kubeconfig of this user, written by gpuadm.
+[[nodiscard]] Result<> check_kubeconfig_file(const std::filesystem::path& file, const std::string& user);
+/// The certificate of the identity in the file. Nothing: there is none, or it has ended.
+[[nodiscard]] std::optional<base::CertificateSubject> valid_certificate_in(const std::filesystem::path& file,
+                                                                           const std::string& identity);
+
+/// A certificate and a kubeconfig to make.
+struct UserCredentials {
+  std::string user, ns, identity;
+  std::chrono::days lifetime{0};
+  workload::ApiServer api;
+  base::Version kubernetes;
+  std::filesystem::path file;
+};
+/// The API server for kubeconfigs; `server`: of an option.
+[[nodiscard]] Result<workload::ApiServer> read_api_server(session::ClusterClient& client,
+                                                          const std::string& server);
+/// Generates a key on this machine, has the cluster sign a certificate of it, verifies it, writes the
+/// kubeconfig (0600), and records the end of the certificate in the RoleBinding. The key is sent nowhere.
+/// Fault::timeout with the reason if the cluster does not sign within a minute.
+[[nodiscard]] Result<base::CertificateSubject> issue_credentials(const UserCredentials& credentials,
+                                                                 ReachedCluster& cluster, Io& io);
+/// "the certificate is valid for 90 days, until 2027-02-28"; and if the cluster gave fewer or more days, why.
+[[nodiscard]] std::string describe_end(const base::CertificateSubject& certificate, std::chrono::days asked);
+
+/// The documents of templates/user-role.yaml.
+[[nodiscard]] Result<std::vector<base::Tree>> read_roles(const assets::Store& assets);
+
+}  // namespace commands

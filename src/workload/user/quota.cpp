@@ -1,0 +1,269 @@
+#include "gpuadm/base/text.hpp"
+#include "gpuadm/kube/quantity.hpp"
+#include "gpuadm/workload/gpus.hpp"
+#include "gpuadm/workload/objects.hpp"
+#include "gpuadm/workload/user.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+namespace workload {
+
+namespace {
+
+using base::Fault;
+
+constexpr std::string_view gpu_resource = "nvidia.com/gpu", shared_resource = "nvidia.com/gpu.shared";
+/// Quotas of devices by class: of claims, and of pods that name the class as a resource (from Kubernetes
+/// 1.34).
+constexpr std::string_view class_suffix = ".deviceclass.resource.k8s.io/devices",
+                           implicit_prefix = "requests.deviceclass.resource.kubernetes.io/";
+/// With a prefix and a random part it is the name in a certificate, of at most 64 bytes (RFC 5280).
+constexpr std::size_t longest_user = 40;
+constexpr std::string_view gpu_class = "gpu.nvidia.com", mig_class = "mig.nvidia.com";
+
+/// GPUs of one form, as typed: "2", "1/4:3", "1g.10gb:2".
+struct GpuLimit {
+  GpuRequest request;
+  int count = 0;
+};
+
+Result<GpuLimit> parse_limit(std::string_view text) {
+  const std::size_t colon = text.find(':');
+  if (!text.starts_with("1/") || colon == std::string_view::npos) {
+    GpuRequest request = TRY(parse_gpus("--gpus", text));
+    const int count = request.count;
+    return GpuLimit{std::move(request), count};
+  }
+  GpuRequest request = TRY(parse_gpus("--gpus", text.substr(0, colon)));
+  const auto count = base::to_int(text.substr(colon + 1));
+  if (!count || *count < 1 || *count > most_gpus)
+    return base::fail(Fault::usage,
+                      fmt::format("--gpus: not a number of shares: {}", base::printable(text, 50)),
+                      "for example --gpus 1/4:2, two shares of a quarter of a GPU");
+  return GpuLimit{std::move(request), static_cast<int>(*count)};
+}
+
+Result<std::vector<GpuLimit>> parse_limits(const std::string& text) {
+  std::vector<GpuLimit> limits;
+  if (text.empty()) return limits;
+  for (const std::string_view part : base::split(text, ',')) limits.push_back(TRY(parse_limit(part)));
+  return limits;
+}
+
+/// What the nodes have of one resource.
+struct Offered {
+  long long amount = 0;
+  std::set<long long> shares;  ///< pods for each GPU, by node
+};
+
+using Offers = std::map<std::string, Offered, std::less<>>;
+
+Offers offered_by(const std::vector<facts::Node>& nodes) {
+  Offers all;
+  for (const facts::Node& node : nodes) {
+    const auto label = node.labels.find("nvidia.com/gpu.replicas");
+    const long long shares =
+        label == node.labels.end() ? 1 : std::max(1LL, base::to_int(label->second).value_or(1));
+    for (const auto& [resource, amount] : node.capacity) {
+      const long long count = base::to_int(amount).value_or(0);
+      if (!is_gpu_resource(resource) || count <= 0) continue;
+      all[resource].amount += count;
+      all[resource].shares.insert(mig_profile_of(resource).empty() ? shares : 1);
+    }
+  }
+  return all;
+}
+
+std::string mig_resource(const std::string& profile) {
+  return "nvidia.com/mig-" + base::replace_all(profile, "+", ".");
+}
+
+/// The counts of a quota while it is made.
+class Counting {
+ public:
+  explicit Counting(const facts::ClusterFacts& cluster) : offered_(offered_by(*cluster.nodes)) {
+    counts_[std::string(gpu_resource)] = 0;
+    counts_[std::string(shared_resource)] = 0;
+    for (const auto& [resource, unused] : offered_) counts_[resource] = 0;
+    if (cluster.device_classes)
+      for (const std::string& name : *cluster.device_classes)
+        if (name.ends_with(".nvidia.com") && !name.starts_with("compute-domain")) classes_[name] = 0;
+    if (!cluster.slices) return;
+    for (const facts::ResourceSlice& slice : *cluster.slices)
+      for (const facts::Device& device : slice.devices)
+        if (slice.driver == gpu_class) ++devices_[std::string(device.type == "mig" ? mig_class : gpu_class)];
+  }
+
+  void add(const GpuLimit& limit, std::vector<std::string>& notes) {
+    switch (limit.request.form) {
+      case GpuRequest::Form::none:
+        return;
+      case GpuRequest::Form::whole:
+        add_whole(limit.count, notes);
+        return add_class(gpu_class, limit.count);
+      case GpuRequest::Form::share:
+        return add_shares(limit, notes);
+      case GpuRequest::Form::mig:
+        counts_[mig_resource(limit.request.profile)] += limit.count;
+        return add_class(mig_class, limit.count);
+    }
+  }
+
+  void finish(UserQuota& quota) const {
+    for (const auto& [resource, count] : counts_) {
+      quota.hard["requests." + resource] = std::to_string(count);
+      const auto found = offered_.find(resource);
+      const long long has = found == offered_.end() ? 0 : found->second.amount;
+      if (count > has && !is_claimed(resource))
+        quota.notes.push_back(fmt::format("the quota of {} {} is above the {} that the nodes have", count,
+                                          base::printable(resource, 80), has));
+    }
+    for (const auto& [name, count] : classes_) {
+      quota.hard[name + std::string(class_suffix)] = std::to_string(count);
+      quota.hard[std::string(implicit_prefix) + name] = std::to_string(count);
+      const auto found = devices_.find(name);
+      const long long has = found == devices_.end() ? 0 : found->second;
+      if (count > has)
+        quota.notes.push_back(fmt::format("the quota of {} devices of {} is above the {} that the nodes have",
+                                          count, base::printable(name, 80), has));
+    }
+    if (!classes_.empty() && !offered_.empty())
+      quota.notes.push_back(
+          "GPUs are offered by a device plugin and by claims: Kubernetes before 1.34 limits each on its own");
+  }
+
+ private:
+  /// Whether GPUs are given by claims only.
+  [[nodiscard]] bool is_claimed(const std::string& resource) const {
+    return !classes_.empty() && offered_.empty() && mig_profile_of(resource).empty();
+  }
+  void add_class(std::string_view name, long long count) {
+    if (const auto found = classes_.find(name); found != classes_.end()) found->second += count;
+  }
+  /// Where nodes have only shares, a GPU is as many of them as it is divided into; on nodes that differ, as
+  /// few as on any.
+  void add_whole(long long count, std::vector<std::string>& notes) {
+    for (const std::string_view resource : {gpu_resource, shared_resource}) {
+      const auto found = offered_.find(resource);
+      if (found == offered_.end()) continue;
+      const std::set<long long>& shares = found->second.shares;
+      counts_[std::string(resource)] += count * *shares.begin();
+      if (shares.size() > 1)
+        notes.push_back(
+            fmt::format("nodes share their GPUs differently under the name {}: the quota counts "
+                        "the largest share as 1/{} of a GPU",
+                        resource, *shares.begin()));
+      return;
+    }
+    counts_[std::string(gpu_resource)] += count;
+  }
+  void add_shares(const GpuLimit& limit, std::vector<std::string>& notes) {
+    for (const auto& [resource, offer] : offered_)
+      if (offer.shares.contains(limit.request.parts) && mig_profile_of(resource).empty()) {
+        counts_[resource] += limit.count;
+        return;
+      }
+    counts_[std::string(gpu_resource)] += limit.count;
+    notes.push_back(fmt::format("no node divides its GPUs into {} shares: gpuadm gpu share NODE {}",
+                                limit.request.parts, limit.request.parts));
+  }
+
+  Offers offered_;
+  std::map<std::string, long long> counts_;
+  std::map<std::string, long long, std::less<>> classes_, devices_;
+};
+
+}  // namespace
+
+Result<UserQuota> quota_of(const UserLimits& limits, const facts::ClusterFacts& cluster) {
+  if (!cluster.nodes)
+    return base::fail(Fault::remote, "the nodes of the cluster could not be read, and so what GPUs they have",
+                      "gpuadm doctor --stage cluster");
+  UserQuota quota;
+  Counting counting(cluster);
+  for (const GpuLimit& limit : TRY(parse_limits(limits.gpus))) counting.add(limit, quota.notes);
+  counting.finish(quota);
+  if (!limits.cpus.empty()) quota.hard["requests.cpu"] = limits.cpus;
+  if (!limits.memory.empty()) {
+    quota.hard["requests.memory"] = limits.memory;
+    quota.hard["limits.memory"] = limits.memory;
+  }
+  if (!limits.storage.empty()) quota.hard["requests.storage"] = limits.storage;
+  return quota;
+}
+
+Result<UserQuota> changed_quota(const std::map<std::string, std::string>& hard, UserLimits& limits,
+                                const facts::ClusterFacts& cluster) {
+  const auto keep = [&](std::string& limit, const char* entry) {
+    if (const auto found = hard.find(entry); limit.empty() && found != hard.end()) limit = found->second;
+  };
+  keep(limits.cpus, "requests.cpu");
+  keep(limits.memory, "requests.memory");
+  keep(limits.storage, "requests.storage");
+  UserQuota quota = TRY(quota_of(limits, cluster));
+  if (!limits.gpus.empty()) return quota;
+  quota.notes.clear();
+  for (const auto& [entry, amount] : hard)
+    if (entry.find(".nvidia.com") != std::string::npos || entry.starts_with(implicit_prefix))
+      quota.hard[entry] = amount;
+  return quota;
+}
+
+std::vector<std::string> exceeded_by(const std::map<std::string, std::string>& used, const UserQuota& quota) {
+  std::vector<std::string> names;
+  for (const auto& [entry, amount] : quota.hard) {
+    const auto held = used.find(entry);
+    if (held == used.end()) continue;
+    const auto has = kube::parse_quantity(held->second), may = kube::parse_quantity(amount);
+    if (has && may && *has > *may) names.push_back(fmt::format("{} {} of {}", entry, held->second, amount));
+  }
+  return names;
+}
+
+std::vector<std::string> unlimited_gpus(const std::map<std::string, std::string>& hard,
+                                        const facts::ClusterFacts& cluster) {
+  std::vector<std::string> names;
+  if (cluster.nodes)
+    for (const auto& [resource, offer] : offered_by(*cluster.nodes))
+      if (!hard.contains("requests." + resource)) names.push_back(resource);
+  if (cluster.device_classes)
+    for (const std::string_view name : {gpu_class, mig_class})
+      if (std::ranges::find(*cluster.device_classes, name) != cluster.device_classes->end() &&
+          !hard.contains(std::string(name) + std::string(class_suffix)))
+        names.emplace_back(name);
+  return names;
+}
+
+Result<> check_user(const UserRequest& request) {
+  TRY(check_name("user", request.name));
+  if (request.name.size() > longest_user)
+    return base::fail(Fault::usage,
+                      fmt::format("invalid name of a user: {}: longer than {} characters",
+                                  base::printable(request.name, 80), longest_user),
+                      "choose a shorter name");
+  TRY(check_namespace(request.name_space()));
+  if (is_system_namespace(request.name_space()))
+    return base::fail(Fault::usage,
+                      fmt::format("the namespace {} belongs to the cluster", request.name_space()),
+                      "choose another: --namespace NAME");
+  TRY(parse_limits(request.limits.gpus));
+  if (!request.limits.cpus.empty()) TRY(millicpus_of("--cpus", request.limits.cpus));
+  if (!request.limits.memory.empty()) TRY(size_of("--memory", request.limits.memory));
+  if (!request.limits.storage.empty()) TRY(size_of("--storage", request.limits.storage));
+  const std::string& group = request.group;
+  if (group.starts_with("system:") || group == users_group || group.size() > 200 ||
+      group != base::printable(group) || group.find_first_of(" \t\n") != std::string::npos)
+    return base::fail(Fault::usage, fmt::format("--group: invalid group: {}", base::printable(group, 80)),
+                      "the name of a group as the cluster's authenticator gives it, for example --group "
+                      "oidc:vision");
+  return {};
+}
+
+bool is_system_namespace(std::string_view ns) {
+  return ns == "default" || ns.starts_with("kube-") || ns.starts_with("gpuadm-");
+}
+
+}  // namespace workload

@@ -1,0 +1,218 @@
+#!/usr/bin/env bash
+# A user who has nothing but a kubeconfig: added with a quota of one GPU, holds it and gets no second one, and does not get out of the namespace:
+# every attempt is refused by the API server. An earlier certificate loses its rights, and the user is removed without a trace. The GPUs are a
+# double's: a pod gets none, but the scheduler and the quota count them.
+. "$(dirname "$0")/common"
+
+node_with_two_gpus "$(lab device-plugin)"
+user() { gpuadm user "$1" "${@:2}" -f cluster.yaml; }
+is() { [ "$1" = "$2" ] || fail "it is '$1', and not '$2'"; }
+objects_of_users() {
+  kube get namespaces,resourcequotas,limitranges,roles,rolebindings,clusterrolebindings,certificatesigningrequests -A -l gpuadm.io/kind=user -o name | sort | tr '\n' ' '
+}
+# as FILE ARGUMENT...: kubectl of a user on the client, who has no SSH.
+as() { lab net env HOME="$place/nobody" "$bundle/bin/kubectl" --kubeconfig "$1" --request-timeout=20s "${@:2}"; }
+mkdir nobody
+
+# --- What is refused before anything changes.
+exits 0 user list
+complains "the cluster has no users"
+exits 2 user add Anna -y
+complains "invalid name of a user"
+exits 2 user add anna --namespace kube-system -y
+complains "belongs to the cluster"
+exits 2 user show nobody
+complains "the cluster has no user nobody"
+kube create namespace theirs >/dev/null
+exits 3 user add theirs -y
+complains "--existing-namespace"
+exits 0 user add anna --gpus 1 --dry-run
+says "create Namespace anna"
+says "requests.nvidia.com/gpu 1"
+says "dry run: nothing was changed"
+complains "does not enforce Pod Security"
+exits 0 user add ben --gpus 5 --dry-run
+complains "the quota of 5 nvidia.com/gpu is above the 2 that the nodes have"
+is "$(objects_of_users)" ""
+
+# --- Added once; the second run changes nothing, and another quota is not another user.
+exits 0 user add anna --gpus 1 --cpus 8 --memory 4Gi --storage 10Gi -y
+says "the user anna was added, in the namespace anna"
+says "(the cluster's signer decides; 90 were requested)"
+anna=$(find .local/state/gpuadm -name anna.kubeconfig)
+is "$(stat -c %a "$anna")" 600
+hides 'PRIVATE KEY|client-key-data'
+is "$(kube get certificatesigningrequests -l gpuadm.io/kind=user -o name)" ""
+before=$(objects_of_users)
+exits 0 user add anna --gpus 1 --cpus 8 --memory 4Gi --storage 10Gi -y
+says "nothing to do"
+is "$(objects_of_users)" "$before"
+exits 3 user add anna --gpus 2 -y
+complains "the user anna exists, with another quota"
+exits 0 user list -o json
+jq -e '.users | length == 1 and .[0].name == "anna" and .[0].certificateValid and .[0].hard["requests.nvidia.com/gpu"] == "1"' out >/dev/null || fail "the list is wrong"
+# The key was on no host, and in no log here.
+key=$(sed -n 's/.*client-key-data: *//p' "$anna" | tr -d '"')
+[ ${#key} -gt 100 ] || fail "the kubeconfig has no key"
+on node 'journalctl -o cat --no-pager; cat /var/log/pods/*/*/*.log' >logs 2>/dev/null || :
+lacks -F "$key" logs || fail "the private key is in a log of the host"
+lacks -F "${key:60:80}" .local/state/gpuadm --exclude=anna.kubeconfig || fail "the private key is in another file"
+
+# --- The user works in the namespace.
+exits 0 as "$anna" auth can-i create pods
+exits 0 as "$anna" get nodes
+says node
+pod() { # pod NAME GPUS
+  as "$anna" apply -f - <<END
+apiVersion: v1
+kind: Pod
+metadata: { name: $1 }
+spec:
+  terminationGracePeriodSeconds: 1
+  containers:
+    - { name: main, image: "lab.local/sleep:1", imagePullPolicy: Never, args: ["0"], resources: { limits: { nvidia.com/gpu: $2 } } }
+END
+}
+pod one 1 >/dev/null || fail "no pod with a GPU"
+within 120 "the pod runs" as "$anna" wait --for=condition=Ready pod/one --timeout=1s
+exits 1 pod two 1
+complains "exceeded quota"
+exits 0 as "$anna" logs one
+exits 0 user quota anna
+says "nvidia.com/gpu 1 of 1"
+exits 0 user show anna
+says "pod one"
+
+# --- What a user does not get. Another user, another namespace, the nodes, rights, volumes of the cluster, certificates.
+exits 0 user add ben --gpus 1 -y
+ben=$(find .local/state/gpuadm -name ben.kubeconfig)
+as "$ben" create secret generic diary --from-literal=text=private >/dev/null
+as "$ben" run sleeper --image=lab.local/sleep:1 --image-pull-policy=Never --restart=Never -- 0 >/dev/null
+attempts=0
+refused() { # refused COMMAND...: of kubectl as anna, by the API server
+  exits 1 as "$anna" "$@"
+  grep -qE 'Forbidden|forbidden' err || fail "it was not refused by the API server: $*"
+  attempts=$((attempts + 1))
+}
+refused_object() { # refused_object: from stdin
+  cat >object.yaml
+  refused create -f object.yaml
+}
+refused get secrets -n ben
+refused get secret diary -n ben
+refused get secrets -n kube-system
+refused get secrets --all-namespaces
+refused get pods -n ben
+refused get pods --all-namespaces
+refused get --raw /api/v1/namespaces/ben/pods/sleeper/log
+refused get --raw "/api/v1/namespaces/ben/pods/sleeper/exec?command=id&stdout=true"
+refused delete pod sleeper -n ben
+refused get configmaps -n kube-system
+refused get namespaces
+refused create namespace mine
+refused label namespace anna pod-security.kubernetes.io/enforce=privileged --overwrite
+refused delete resourcequota gpuadm-user-anna
+refused patch resourcequota gpuadm-user-anna --type merge -p '{"spec":{"hard":{"requests.nvidia.com/gpu":"8"}}}'
+refused delete limitrange gpuadm-user-anna
+refused create rolebinding more --clusterrole=cluster-admin --user=anna
+refused create role more --verb=get --resource=nodes
+refused create clusterrolebinding more --clusterrole=cluster-admin --user=anna
+refused patch clusterrole gpuadm-user --type merge -p '{"rules":[]}'
+refused label node node broken=yes
+refused taint node node broken=yes:NoSchedule
+refused delete node node
+refused get --raw /api/v1/nodes/node/proxy/pods
+refused get serviceaccounts -n kube-system
+echo '{"apiVersion":"authentication.k8s.io/v1","kind":"TokenRequest","spec":{"audiences":[]}}' >token.json
+refused create --raw /api/v1/namespaces/kube-system/serviceaccounts/default/token -f token.json
+refused create --raw /api/v1/namespaces/anna/serviceaccounts/default/token -f token.json
+refused get pods --as=system:admin
+refused get certificatesigningrequests
+refused_object <<END
+apiVersion: certificates.k8s.io/v1
+kind: CertificateSigningRequest
+metadata: { name: another }
+spec: { request: $(openssl req -new -newkey rsa:2048 -nodes -keyout /dev/null -subj '/O=system:masters/CN=ben' 2>/dev/null | base64 -w0), signerName: kubernetes.io/kube-apiserver-client, usages: [client auth] }
+END
+refused_object <<'END'
+apiVersion: v1
+kind: PersistentVolume
+metadata: { name: root }
+spec: { capacity: { storage: 1Gi }, accessModes: [ReadWriteOnce], hostPath: { path: / } }
+END
+refused_object <<'END'
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: { name: large }
+spec: { accessModes: [ReadWriteOnce], resources: { requests: { storage: 11Gi } } }
+END
+refused_object <<'END'
+apiVersion: v1
+kind: ResourceQuota
+metadata: { name: mine }
+spec: { hard: { pods: "1" } }
+END
+refused_object <<'END'
+apiVersion: v1
+kind: Pod
+metadata: { name: account }
+spec: { serviceAccountName: theirs, containers: [ { name: main, image: "lab.local/sleep:1" } ] }
+END
+[ "$attempts" -ge 30 ] || fail "only $attempts attempts"
+# The token of a pod is that of an account without rights.
+is "$(kube auth can-i --as=system:serviceaccount:anna:default list secrets -n anna 2>/dev/null)" no
+
+# --- More GPUs, and then an earlier certificate is worth nothing.
+exits 0 user quota anna --gpus 2 -y
+says "nvidia.com/gpu 1 of 2"
+exits 0 pod two 1
+exits 0 user quota anna --gpus 1 -y
+complains "the user holds more"
+exits 0 user kubeconfig anna
+says "--renew replaces it"
+cp "$anna" old
+exits 0 user kubeconfig anna --renew
+cmp -s "$anna" old && fail "the certificate was not renewed"
+exits 0 as old get pods
+exits 0 user kubeconfig anna --revoke
+says "earlier certificates of anna have no rights now"
+exits 1 as old get pods
+grep -q Forbidden err || fail "the earlier certificate still has rights"
+exits 0 as "$anna" get pods
+
+# --- Two administrators at once: one user.
+user add carl --gpus 1 -y >first 2>&1 &
+one=$!
+status=0
+user add carl --gpus 2 -y >second 2>&1 || status=$?
+wait "$one" || status=$status+$?
+cat first second >out
+[ "$status" != 0 ] || fail "both administrators added another carl"
+is "$(kube get resourcequotas -A -l gpuadm.io/name=carl -o name | wc -l)" 1
+
+# --- Removed, with what was shown; what others made stays.
+exits 0 user remove anna --dry-run
+says "Pod anna/one"
+says "delete the namespace anna"
+exits 0 as "$anna" get pods
+exits 0 user remove anna -y
+says "the user anna was removed"
+[ ! -e "$anna" ] || fail "the kubeconfig is left"
+exits 0 user add theirs --existing-namespace --gpus 0 -y
+kube create configmap theirs -n theirs >/dev/null
+exits 0 user remove theirs -y
+says "stays with everything in it"
+exits 0 kube get configmap theirs -n theirs
+for name in ben carl; do exits 0 user remove "$name" -y; done
+is "$(objects_of_users)" ""
+
+# --- A cluster that signs nothing: named, with the reason, and the user can be completed.
+on node "sed -i '/--cluster-signing-/d' /etc/kubernetes/manifests/kube-controller-manager.yaml"
+within 120 "the controller manager starts without its key" sh -c "! $top/tests/lab/lab ssh node 'pgrep -af kube-controller-manager' | grep -q cluster-signing && $top/tests/lab/lab ssh node 'pgrep -f ^kube-controller-manager'"
+exits 1 user add dora -y
+complains "the user dora was added, but has no certificate"
+complains "has no key for signing"
+complains "gpuadm user kubeconfig dora"
+is "$(kube get certificatesigningrequests -l gpuadm.io/kind=user -o name)" ""
+exits 0 user remove dora -y
+is "$(objects_of_users)" ""
