@@ -23,7 +23,8 @@ constexpr std::int64_t most_tokens = 1'000'000'000;
 std::int64_t number_of(const Tree& config, std::initializer_list<std::string_view> keys) {
   for (const std::string_view key : keys)
     if (const Tree* value = config.find(key))
-      if (const auto number = value->as_int()) return std::clamp<std::int64_t>(*number, -most_tokens, most_tokens);
+      if (const auto number = value->as_int())
+        return std::clamp<std::int64_t>(*number, -most_tokens, most_tokens);
   return 0;
 }
 std::uint64_t count_of(const Tree& config, std::initializer_list<std::string_view> keys) {

@@ -6,13 +6,13 @@ namespace base {
 
 namespace {
 
-bool is_digit(char c) {
+bool is_decimal(char c) {
   return c >= '0' && c <= '9';
 }
 
 /// Sort order of a character outside of digits: a tilde before the end, letters before everything else.
 int order(std::string_view text) {
-  if (text.empty() || is_digit(text.front())) return 0;
+  if (text.empty() || is_decimal(text.front())) return 0;
   const char c = text.front();
   if (c == '~') return -1;
   const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
@@ -21,7 +21,7 @@ int order(std::string_view text) {
 
 /// Removes the leading digits, without leading zeros.
 std::string_view take_number(std::string_view& text) {
-  const auto end = static_cast<std::size_t>(std::ranges::find_if_not(text, is_digit) - text.begin());
+  const auto end = static_cast<std::size_t>(std::ranges::find_if_not(text, is_decimal) - text.begin());
   std::string_view number = text.substr(0, end);
   text.remove_prefix(end);
   number.remove_prefix(std::min(number.find_first_not_of('0'), number.size()));
@@ -30,7 +30,7 @@ std::string_view take_number(std::string_view& text) {
 
 int compare_parts(std::string_view a, std::string_view b) {
   while (!a.empty() || !b.empty()) {
-    while ((!a.empty() && !is_digit(a.front())) || (!b.empty() && !is_digit(b.front()))) {
+    while ((!a.empty() && !is_decimal(a.front())) || (!b.empty() && !is_decimal(b.front()))) {
       if (const int less = order(a) - order(b); less != 0) return less;
       if (!a.empty()) a.remove_prefix(1);
       if (!b.empty()) b.remove_prefix(1);
