@@ -12,7 +12,6 @@ namespace commands {
 namespace {
 
 using base::Fault;
-using base::Tree;
 
 struct UserQuotaOptions {
   UserTarget user;

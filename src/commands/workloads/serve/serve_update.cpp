@@ -230,13 +230,30 @@ void roll_back(const Update& update, const NamedService& service, ReachedCluster
                             base::printable(done.error().what)));
 }
 
+/// Replaces the Deployment. Its resourceVersion changes with its status, so it is replaced nevertheless if
+/// its generation, which changes with its settings, is still what was read.
+Result<> replace_deployment(const Update& update, const Tree& made, ReachedCluster& cluster) {
+  constexpr int most_attempts = 5;
+  const auto generation_of = [](const Tree& object) { return number_at(object, {"metadata", "generation"}); };
+  Tree live = update.live;
+  for (int attempt = 1;; ++attempt) {
+    const auto replaced = session::replace(cluster.client(), {workload::replacement_of(live, made)});
+    const bool is_conflict = !replaced && replaced.error().what.find("(Conflict)") != std::string::npos;
+    if (!is_conflict || attempt == most_attempts) return replaced;
+    auto found = TRY(cluster.client().find({update.live}));
+    if (found.empty() || generation_of(found.front()) != generation_of(update.live))
+      return base::fail(Fault::blocked, "the Deployment was changed meanwhile, by another program",
+                        "run again");
+    live = std::move(found.front());
+  }
+}
+
 /// Writes the objects, and waits until they serve. Restores the live ones if they do not.
 Result<Updated> execute_update(const ServeCreateOptions& options, const Update& update,
                                const std::vector<Tree>& objects, ReachedCluster& cluster, Io& io) {
   const NamedService service = service_of(options);
   TRY(write_secret(update.kept, objects, service.ns, cluster));
-  TRY(session::replace(cluster.client(),
-                       {workload::replacement_of(update.live, *object_of(objects, "Deployment"))}));
+  TRY(replace_deployment(update, *object_of(objects, "Deployment"), cluster));
   const auto patched = patch_service(update.plan, update.existing, cluster);
   auto updated = patched ? await_update(options, update.plan, update.kept.keys, cluster, io)
                          : Result<Updated>(std::unexpected(patched.error()));
