@@ -139,9 +139,6 @@ Result<UserAddition> plan_addition(const UserAddOptions& options, ReachedCluster
 }
 
 std::string quota_line(const workload::UserQuota& quota) {
-  workload::UserState shown;
-  shown.has_quota = true;
-  shown.hard = quota.hard;
   std::vector<std::string> parts;
   for (const auto& [entry, amount] : quota.hard)
     if (amount != "0" && !entry.starts_with("requests.deviceclass."))
