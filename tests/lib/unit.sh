@@ -2,9 +2,10 @@
 # The unit tests in as many processes as there are cores.
 
 # unit_tests BINARY SECONDS FOLDER: runs every test case once, in slices, and prints "PASSED FAILED". FOLDER gets a log for each slice.
-# Fails if a slice fails, ends before its last case, or takes more than SECONDS.
+# Fails if a slice fails, ends before its last case, or takes more than SECONDS. Slices are small, so that SECONDS ends a test case that
+# hangs, and not many that run on a slow machine.
 unit_tests() {
-  local binary=$1 seconds=$2 folder=$3 count slices=24 size status=0
+  local binary=$1 seconds=$2 folder=$3 count slices=120 size status=0
   count=$("$binary" --count | sed -nE 's/^\[doctest\] unskipped test cases passing the current filters: ([0-9]+)$/\1/p')
   [ "${count:-0}" -gt 0 ] || { echo '0 1' && return 1; }
   size=$(((count + slices - 1) / slices))

