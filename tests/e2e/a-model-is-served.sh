@@ -169,8 +169,8 @@ grep -vx 200 requests >failures || :
 [ ! -s failures ] || fail "$(wc -l <failures) of $(wc -l <requests) requests failed: $(sort failures | uniq -c | tr '\n' ' ') $(tail -n 3 load.err)"
 [ "$(wc -l <requests)" -gt 20 ] || fail "there were only $(wc -l <requests) requests"
 printf 'update under load: %s requests, none failed\n' "$(wc -l <requests)"
-kube get pods -l gpuadm.io/name=two -o json | jq -e '[.items[] | select(.metadata.deletionTimestamp == null) | .spec.containers[0].command | index("1024")] | all' >/dev/null ||
-  fail "a pod has the earlier context"
+kube get pods -l gpuadm.io/name=two -o json | jq -e '[.items[] | select(.metadata.deletionTimestamp == null) | .spec.containers[0].command | index("1024")] | length == 2 and all' >/dev/null ||
+  fail "a pod has the earlier context, or there are not two"
 exits 0 serve delete two
 
 # Without a spare GPU, its pods end first; an update that fails is undone.
@@ -200,20 +200,25 @@ exits 0 serve delete tiny
 copied() { gpuadm serve create copied --model ./mine.gguf --image lab.local/llama:1 --engine llama.cpp --context 512 -f cluster.yaml "$@"; }
 cp tiny.gguf mine.gguf
 sum=$(sha256sum <mine.gguf | cut -c1-64)
-on node "head -c 1000 $folder/tiny.gguf >$folder/.mine.gguf.${sum:0:16}.part"
+copy=mine.gguf.$(printf '%s  mine.gguf\n' "$sum" | sha256sum | cut -c1-12)
+on node "mkdir -m 0755 $folder/$copy && head -c 1000 $folder/tiny.gguf >$folder/$copy/.mine.gguf.${sum:0:16}.part"
 exits 0 copied
 complains "the claim models has the file of the model on node"
 complains "1000 B already there"
-is "$(on node "sha256sum <$folder/mine.gguf" | cut -c1-64)" "$sum"
-is "$(on node "ls -A $folder | grep -c part" || :)" 0
+is "$(on node "sha256sum <$folder/$copy/mine.gguf" | cut -c1-64)" "$sum"
+is "$(on node "ls -A $folder/$copy")" mine.gguf
 exits 0 serve show copied -o json
-jq -e '.model == "models:/mine.gguf" and (.modelSha256 | length == 64)' out >/dev/null || fail "its digest is not shown"
+jq -e --arg model "models:/$copy/mine.gguf" '.model == $model and (.modelSha256 | length == 64)' out >/dev/null || fail "its digest is not shown"
 exits 0 copied
 complains "0 B copied"
 says "the served model default/copied is as requested"
+# Other content has another folder, and other pods; the earlier copy stays as it is.
+pods=$(kube get pods -l gpuadm.io/name=copied -o name)
 printf '\0' >>mine.gguf
 exits 0 copied -y
 complains "files: "
+[ "$(kube get pods -l gpuadm.io/name=copied -o name)" != "$pods" ] || fail "the pod with the earlier model is left"
+is "$(on node "sha256sum <$folder/$copy/mine.gguf" | cut -c1-64)" "$sum"
 exits 0 serve delete copied
 has_no_objects
 [ -d .local/state/gpuadm ] || fail "gpuadm keeps its state elsewhere"

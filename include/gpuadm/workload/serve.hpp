@@ -34,6 +34,8 @@ inline constexpr std::string_view metrics_port_annotation = "gpuadm.io/metrics-p
 inline constexpr std::string_view cache_mount = "/cache", model_mount = "/model";
 /// The key of the API in the Secret `NAME-key`.
 inline constexpr const char* api_key = "key";
+/// The key of the token of the hub there.
+inline constexpr const char* hub_token_key = "hub-token";
 
 /// An inference server: a row of `serve` in playbooks/catalog.yaml, or an image of the operator.
 struct Engine {

@@ -39,11 +39,31 @@ bool are_all_ready(const std::vector<base::Tree>& objects) {
          number({"status", "readyReplicas"}) >= requested && number({"status", "replicas"}) <= requested;
 }
 
-/// The verdict on the first pod that is not ready; nothing: there is none yet.
-std::optional<PodVerdict> not_ready_one(const std::vector<base::Tree>& objects) {
+bool is_current_pod(const base::Tree& object) {
+  const base::Tree* kind = object.find("kind");
+  return kind && kind->text() == "Pod" && !object.at({"metadata", "deletionTimestamp"});
+}
+
+/// The revision of the newest pod of a Deployment: an earlier one may never become ready.
+std::string newest_revision(const std::vector<base::Tree>& objects) {
+  std::string newest, revision;
   for (const base::Tree& object : objects) {
-    const base::Tree* kind = object.find("kind");
-    if (!kind || kind->text() != "Pod" || object.at({"metadata", "deletionTimestamp"})) continue;
+    if (!is_current_pod(object)) continue;
+    const std::string created = base::text_at(object, {"metadata", "creationTimestamp"});
+    if (created < newest) continue;
+    newest = created;
+    revision = base::text_at(object, {"metadata", "labels", "pod-template-hash"});
+  }
+  return revision;
+}
+
+/// The verdict on the first pod of the newest revision that is not ready; nothing: there is none yet.
+std::optional<PodVerdict> not_ready_one(const std::vector<base::Tree>& objects) {
+  const std::string revision = newest_revision(objects);
+  for (const base::Tree& object : objects) {
+    if (!is_current_pod(object) ||
+        base::text_at(object, {"metadata", "labels", "pod-template-hash"}) != revision)
+      continue;
     PodVerdict verdict = kube::judge(std::span(&object, 1));
     if (verdict.stage != kube::Stage::ready) return verdict;
   }

@@ -14,7 +14,6 @@ namespace {
 using base::Tree;
 
 constexpr const char* container_name = "server";
-constexpr const char* hub_token_key = "hub-token";
 constexpr const char* key_file = "server.yaml";
 constexpr const char* key_directory = "/etc/gpuadm-serve";
 constexpr int between_probes = 5;

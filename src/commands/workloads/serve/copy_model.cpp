@@ -166,20 +166,23 @@ Result<std::vector<CopyTarget>> targets_of(const std::string& claim, const std::
                   claim, ns));
 }
 
-Result<> add_sums(LocalModel& model, Io& io) {
+constexpr std::size_t digest_in_name = 12;
+
+/// The sums of the files, their digest, and the folder that is named after it.
+Result<> add_sums(LocalModel& model, const std::string& name, const Io& io) {
   std::uint64_t bytes = 0;
   for (const LocalFile& file : model.files) bytes += file.size;
   if (bytes > (1u << 30) && io.err_style.verbosity != report::Verbosity::quiet)
     io.err(
         fmt::format("computing the SHA-256 of {} files, {}\n", model.files.size(), base::human_bytes(bytes)));
-  for (LocalFile& file : model.files) file.sum = TRY(base::sha256_of_file(file.path));
-  return {};
-}
-
-std::string digest_of(const LocalModel& model) {
   std::string lines;
-  for (const LocalFile& file : model.files) lines += fmt::format("{}  {}\n", file.sum, file.name);
-  return base::sha256(lines);
+  for (LocalFile& file : model.files) {
+    file.sum = TRY(base::sha256_of_file(file.path));
+    lines += fmt::format("{}  {}\n", file.sum, file.name);
+  }
+  model.digest = base::sha256(lines);
+  model.folder = name + "." + model.digest.substr(0, digest_in_name);
+  return {};
 }
 
 /// A name that a shell script reads as a word of a line.
@@ -191,10 +194,10 @@ bool is_plain_name(const std::string& name) {
 Result<> add_file(LocalModel& model, const fs::path& path) {
   const std::string name = path.filename().string();
   if (!is_plain_name(name))
-    return base::fail(
-        Fault::usage,
-        fmt::format("--model: {}: a name that is not copied", base::printable(path.string(), 300)),
-        "rename the file: letters, digits, '.', '_' and '-'");
+    return base::fail(Fault::usage,
+                      fmt::format("--model: {}: its name has characters that are not allowed",
+                                  base::printable(path.string(), 300)),
+                      "rename the file: letters, digits, '.', '_' and '-'");
   std::error_code error;
   const auto size = fs::file_size(path, error);
   if (error)
@@ -212,55 +215,69 @@ bool is_local_model(std::string_view source) {
 }
 
 std::string LocalModel::source_in(const std::string& claim) const {
-  return fmt::format("{}:/{}", claim, file.empty() ? folder : file);
+  return fmt::format("{}:/{}{}", claim, folder, file.empty() ? "" : "/" + file);
 }
 
-Result<LocalModel> read_local_model(const std::string& source) {
+Result<LocalModel> read_local_model(const std::string& source, const Io& io) {
   LocalModel model;
   model.path = source;
   TRY(model::read(TRY(model::open_local(model.path))));
   std::error_code error;
+  std::string name = model.path.filename().string();
   if (fs::is_directory(model.path, error)) {
-    model.folder = fs::canonical(model.path, error).filename().string();
-    if (!is_plain_name(model.folder))
-      return base::fail(
-          Fault::usage,
-          fmt::format("--model: {}: the name of the folder is not copied", base::printable(source, 300)),
-          "rename the folder: letters, digits, '.', '_' and '-'");
+    name = fs::canonical(model.path, error).filename().string();
     for (const auto& entry : fs::directory_iterator(model.path, error)) {
-      const std::string name = entry.path().filename().string();
-      if (name.starts_with('.')) continue;
-      if (entry.is_directory(error))
-        model.left.push_back(name);
-      else if (entry.is_regular_file(error))
+      const std::string part = entry.path().filename().string();
+      if (part.starts_with('.')) continue;
+      if (entry.is_regular_file(error))
         TRY(add_file(model, entry.path()));
+      else
+        model.skipped.push_back(part);
     }
+    if (error)
+      return base::fail(Fault::usage,
+                        fmt::format("--model: {}: {}", base::printable(source, 300), error.message()));
   } else {
-    model.file = model.path.filename().string();
+    model.file = name;
     for (const std::string& part : model::parts_of(model.file))
       TRY(add_file(model, model.path.parent_path() / part));
   }
+  if (!is_plain_name(name))
+    return base::fail(Fault::usage,
+                      fmt::format("--model: {}: its name has characters that are not allowed",
+                                  base::printable(source, 300)),
+                      "rename it: letters, digits, '.', '_' and '-'");
   std::ranges::sort(model.files, {}, &LocalFile::name);
+  TRY(add_sums(model, name, io));
   return model;
 }
 
-Result<std::string> copy_model(LocalModel model, const std::string& claim, const std::string& ns,
-                               const Hosts& hosts, ReachedCluster& cluster, Io& io) {
+Result<> copy_model(const LocalModel& model, const std::string& claim, const std::string& ns,
+                    const Hosts& hosts, ReachedCluster& cluster, Io& io) {
   const spec::Cluster known = TRY(with_known_storages(hosts, cluster.spec(), cluster.client()));
   const auto targets = TRY(targets_of(claim, ns, known, cluster));
-  if (!model.left.empty())
-    io.err(fmt::format("folders in the model are not copied: {}\n",
-                       base::printable(base::join(model.left, ", "), 300)));
-  TRY(add_sums(model, io));
+  if (!model.skipped.empty())
+    io.err(fmt::format("not copied, because only readable files are: {}\n",
+                       base::printable(base::join(model.skipped, ", "), 300)));
   const auto fleet = cluster.connections().fleet(session::Access::full);
   std::optional<Held> held;
-  auto target = targets.begin();
-  while (!(held = TRY(look(*target, model, claim, ns, *fleet, cluster))))
-    if (++target == targets.end())
-      return base::fail(
-          Fault::remote,
-          fmt::format("--model: the storage of the claim {} is mounted on none of its hosts", claim),
-          "gpuadm storage list");
+  std::optional<base::Error> unread;
+  const CopyTarget* target = nullptr;
+  for (const CopyTarget& candidate : targets) {
+    auto read = look(candidate, model, claim, ns, *fleet, cluster);
+    if (!read && read.error().fault == Fault::interrupted) return std::unexpected(std::move(read).error());
+    if (!read && !unread) unread = std::move(read).error();  // another host may have the storage, too
+    if (!read || !*read) continue;
+    held = std::move(*read);
+    target = &candidate;
+    break;
+  }
+  if (!held && unread) return std::unexpected(std::move(*unread));
+  if (!held)
+    return base::fail(
+        Fault::remote,
+        fmt::format("--model: the storage of the claim {} is mounted on none of its hosts", claim),
+        "gpuadm storage list");
   std::uint64_t total = 0, done = 0;
   for (const LocalFile& file : model.files) {
     total += file.size;
@@ -293,7 +310,7 @@ Result<std::string> copy_model(LocalModel model, const std::string& claim, const
                      model.files.size() == 1 ? "file" : fmt::format("{} files", model.files.size()),
                      base::printable(target->host), base::human_bytes(done - first),
                      base::human_bytes(first)));
-  return digest_of(model);
+  return {};
 }
 
 }  // namespace commands

@@ -33,7 +33,7 @@ Result<Sharing> sharing_of(const std::string& claim, const std::string& ns, Reac
 }  // namespace
 
 Result<std::string> why_not_rolling(const ServePlan& plan, const std::vector<Tree>& existing,
-                                    long long replicas, ReachedCluster& cluster) {
+                                    const ServedModel& served, ReachedCluster& cluster) {
   const Tree* pod = object_of(existing, "Pod");
   if (!pod) return std::string();
   workload::GpuSupply spare = plan.service.spare;
@@ -50,7 +50,10 @@ Result<std::string> why_not_rolling(const ServePlan& plan, const std::vector<Tre
         return offer.node != text_at(*pod, {"spec", "nodeName"});
       });
   }
-  const int more = std::max(1, plan.server.replicas + 1 - static_cast<int>(replicas));
+  // Of equal pods, each that ends frees the GPUs of the next; otherwise all new ones need GPUs of their own.
+  const bool are_equal = served.gpus == plan.server.pod.gpus_text;
+  const int more = are_equal ? std::max(1, plan.server.replicas + 1 - static_cast<int>(served.replicas))
+                             : plan.server.replicas;
   if (plan.server.pod.gpus.any() &&
       !workload::check_fit(spare, plan.server.pod.gpus, more, workload::Placement::anywhere))
     return std::string("no GPU is spare");

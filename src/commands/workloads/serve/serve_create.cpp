@@ -115,8 +115,9 @@ Result<Outcome> serve_create(const ServeCreateOptions& given, Io& io) {
   std::optional<LocalModel> local;
   if (is_local_model(options.request.model)) {
     TRY(workload::check_name("claim", options.copy_to));
-    local = TRY(read_local_model(options.request.model));
+    local = TRY(read_local_model(options.request.model, io));
     options.request.model = local->source_in(options.copy_to);
+    options.digest = local->digest;
   }
   // Reports invalid options before it connects.
   const workload::ModelServer requested =
@@ -124,9 +125,7 @@ Result<Outcome> serve_create(const ServeCreateOptions& given, Io& io) {
   const workload::ServeKeys keys = TRY(new_keys(options, requested.engine));
   if (options.yaml) return print_served(options, keys, io);
   auto cluster = TRY(ReachedCluster::open(options.hosts, options.common, session::Access::full, io));
-  if (local)
-    options.digest = TRY(
-        copy_model(std::move(*local), options.copy_to, options.request.pod.ns, options.hosts, *cluster, io));
+  if (local) TRY(copy_model(*local, options.copy_to, options.request.pod.ns, options.hosts, *cluster, io));
   const auto existing = TRY(find_existing(*cluster, service_of(options)));
   if (!existing.empty()) return serve_update(options, existing, *cluster, io);
   return create_new(options, keys, cluster, io);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "commands/workloads/serve/serve.hpp"
 #include "commands/workloads/serve/serve_plan.hpp"
 
 #include <chrono>
@@ -17,7 +18,7 @@ struct ServeCreateOptions {
   std::string mig;                  ///< MIG instances, instead of --gpus
   std::filesystem::path hub_token;  ///< file
   std::string copy_to = "models";   ///< claim for a model of this machine
-  std::string digest;               ///< of its files, once they are copied
+  std::string digest;               ///< of its files
   bool yaml = false;                ///< print the objects instead of creating them
   bool offline = false;             ///< with `yaml`: connect to no host
   bool unchecked = false;           ///< whether the model fits
@@ -48,10 +49,10 @@ struct ServeCreateOptions {
 
 /// Why the pods of an existing served model, of `existing`, must end before those of the plan start: no GPU
 /// is spare where its volumes are, or a volume cannot be mounted twice. Empty: they end afterwards.
-/// `replicas`: the number of pods that it has.
+/// `served`: what it is now.
 [[nodiscard]] Result<std::string> why_not_rolling(const ServePlan& plan,
-                                                  const std::vector<base::Tree>& existing, long long replicas,
-                                                  ReachedCluster& cluster);
+                                                  const std::vector<base::Tree>& existing,
+                                                  const ServedModel& served, ReachedCluster& cluster);
 
 /// One completion, if its API is known. Returns the sentence about it, or empty.
 [[nodiscard]] Result<std::string> prove_plan(const ServePlan& plan, const NamedService& service,

@@ -6,6 +6,7 @@
 #include "commands/workloads/serve/progress.hpp"
 #include "commands/workloads/serve/serve.hpp"
 #include "commands/workloads/serve/serve_create.hpp"
+#include "commands/workloads/service/create.hpp"
 #include "commands/workloads/service/open.hpp"
 #include "commands/workloads/service/verbs.hpp"
 #include "commands/workloads/storage/claim_folders.hpp"
@@ -70,7 +71,7 @@ Result<> confirm(const NamedService& service, const std::vector<workload::ServeC
   if (consent == Consent::given) return {};
   const auto yes = io.confirm ? io.confirm(fmt::format("Update the {}?", with_noun(service))) : std::nullopt;
   if (yes == true) return {};
-  if (yes) return base::fail(Fault::blocked, "nothing was changed");
+  if (yes) return base::fail(Fault::blocked, fmt::format("the {} was not changed", with_noun(service)));
   return base::fail(Fault::blocked, fmt::format("the {} already exists", with_noun(service)),
                     "add -y to update it, or use another name");
 }
@@ -92,11 +93,11 @@ Result<> patch_service(const ServePlan& plan, const std::vector<Tree>& existing,
       Tree::map_of({{"spec", Tree::map_of({{"type", type}, {"ports", std::move(list)}})}}));
 }
 
-/// The keys of the Secret: the API key stays.
+/// The keys of the Secret: the API key stays, and the token unless another one is given.
 struct KeptKeys {
   workload::ServeKeys keys;
-  bool is_new = false;     ///< there is no Secret with a key
-  bool has_token = false;  ///< a token is in use already
+  bool has_new_token = false;
+  bool is_changed = false;  ///< the Secret is
 };
 
 bool uses_token(const Tree& deployment) {
@@ -111,19 +112,26 @@ bool uses_token(const Tree& deployment) {
 Result<KeptKeys> kept_keys(const ServeCreateOptions& options, const workload::Engine& engine,
                            const Tree& deployment, const ServedModel& served, ReachedCluster& cluster) {
   KeptKeys kept;
+  const NamedService service = service_of(options);
   kept.keys = TRY(new_keys(options, engine));
-  kept.has_token = uses_token(deployment);
-  kept.is_new = !served.api.no_key.empty();
-  if (engine.has_key() && !kept.is_new)
-    kept.keys.api = TRY(read_api_key(cluster, service_of(options), served.api));
+  kept.has_new_token = !kept.keys.hub_token.empty();
+  if (uses_token(deployment)) {
+    base::Secret token = TRY(read_key(cluster, service, workload::hub_token_key));
+    if (kept.has_new_token) kept.has_new_token = token.reveal() != kept.keys.hub_token.reveal();
+    if (!kept.has_new_token) kept.keys.hub_token = std::move(token);
+  }
+  const bool had_key = served.api.no_key.empty();
+  if (engine.has_key() && had_key) kept.keys.api = TRY(read_api_key(cluster, service, served.api));
+  // Another engine may read its key from a file in the Secret.
+  kept.is_changed = !had_key || kept.has_new_token || engine.name != served.engine;
   return kept;
 }
 
-/// Creates the Secret, or replaces it with a new token.
+/// Creates the Secret, or replaces it.
 Result<> write_secret(const KeptKeys& kept, const std::vector<Tree>& objects, const std::string& ns,
                       ReachedCluster& cluster) {
   const Tree* secret = object_of(objects, "Secret");
-  if (!secret || (!kept.is_new && kept.keys.hub_token.empty())) return {};
+  if (!secret || !kept.is_changed) return {};
   const auto existing = TRY(cluster.client().find({*secret}));
   if (!existing.empty()) return session::replace(cluster.client(), {*secret});
   TRY(cluster.client().create(ns, {*secret}));
@@ -177,18 +185,22 @@ Result<> plan_update(const ServeCreateOptions& options, Update& update, ReachedC
                       command_for("delete", service) + " --keep-volume, and create it again");
   update.kept = TRY(kept_keys(options, server.engine, update.live, update.served, cluster));
   server.digest = options.digest;
-  server.has_hub_token = update.kept.has_token || !update.kept.keys.hub_token.empty();
-  update.reason = TRY(why_not_rolling(plan, update.existing, update.served.replicas, cluster));
+  server.has_hub_token = !update.kept.keys.hub_token.empty();
+  update.reason = TRY(why_not_rolling(plan, update.existing, update.served, cluster));
   if (TRY(endpoint_of(update.existing, service)).port != server.engine.port)
     update.reason = fmt::format("the port of the server becomes {}", server.engine.port);
   server.rolling = update.reason.empty();
   return {};
 }
 
-/// Whether the model fits; GPUs that the replaced pods use look full.
+/// Notes, and whether the model fits; GPUs that the replaced pods use look full.
 Result<> check_update(const ServeCreateOptions& options, Update& update, ReachedCluster& cluster, Io& io) {
-  if (options.unchecked) return {};
   ServePlan& plan = update.plan;
+  // The commit of the same model stays where the hub is not asked, or does not answer.
+  const bool is_same =
+      plan.server.source.text() == update.served.model && plan.server.engine.name == update.served.engine;
+  if (is_same) plan.server.commit = update.served.commit;
+  if (options.unchecked) return {};
   const base::Secret& token = update.kept.keys.hub_token;
   if (plan.server.rolling || pods_in(update.existing).empty()) {
     const std::string fit = TRY(check_model_fit(plan, options.hosts, token, cluster));
@@ -196,7 +208,8 @@ Result<> check_update(const ServeCreateOptions& options, Update& update, Reached
   } else if (plan.server.pod.gpus.any()) {
     io.err("whether the model fits is unknown: its GPUs are in use by the pods that it replaces\n");
   }
-  plan.server.commit = TRY(commit_of_model(plan, token));
+  if (std::string commit = TRY(commit_of_model(plan, token)); !commit.empty())
+    plan.server.commit = std::move(commit);
   return {};
 }
 
@@ -208,7 +221,7 @@ Result<std::vector<workload::ServeChange>> all_changes(const Update& update, con
   const bool was_open = TRY(endpoint_of(update.existing, service)).node_port != 0;
   const bool opens = update.plan.server.pod.reach == workload::Reach::node_port;
   if (was_open != opens) changes.push_back({"port on every node", states[was_open], states[opens]});
-  if (!update.kept.keys.hub_token.empty()) changes.push_back({"token of the hub", "", "new"});
+  if (update.kept.has_new_token) changes.push_back({"token of the hub", "", "new"});
   if (is_stopped(update.live)) changes.push_back({"state", "stopped", "started"});
   return changes;
 }
@@ -253,7 +266,11 @@ Result<Updated> execute_update(const ServeCreateOptions& options, const Update& 
                                const std::vector<Tree>& objects, ReachedCluster& cluster, Io& io) {
   const NamedService service = service_of(options);
   TRY(write_secret(update.kept, objects, service.ns, cluster));
-  TRY(replace_deployment(update, *object_of(objects, "Deployment"), cluster));
+  if (const auto replaced = replace_deployment(update, *object_of(objects, "Deployment"), cluster);
+      !replaced) {
+    if (is_uncertain(replaced.error().fault)) roll_back(update, service, cluster, io);
+    return std::unexpected(replaced.error());
+  }
   const auto patched = patch_service(update.plan, update.existing, cluster);
   auto updated = patched ? await_update(options, update.plan, update.kept.keys, cluster, io)
                          : Result<Updated>(std::unexpected(patched.error()));

@@ -38,15 +38,11 @@ void withdraw(const ServiceCreation& creation, bool folder_existed, workload::Ow
     removed = remove_volume(*plan.volume, folder_existed ? ClaimFiles::kept : ClaimFiles::deleted,
                             cluster.client());
   if (removed)
-    io.err(fmt::format("deleted what was created of {}\n", shown(creation.service)));
+    io.err(fmt::format("deleted what was created of {}{}\n", shown(creation.service),
+                       !deletes && plan.has_new_volume() ? ", except its volume" : ""));
   else
     io.err(fmt::format("cannot delete what was created: {}\n  {} --purge\n",
                        base::printable(removed.error().what), command_for("delete", creation.service)));
-}
-
-/// Whether a failed request may have created objects: the answer did not arrive.
-bool is_uncertain(Fault fault) {
-  return fault == Fault::interrupted || fault == Fault::timeout || fault == Fault::unreachable;
 }
 
 /// The folders of the claims that it mounts.
@@ -60,8 +56,8 @@ Result<> check_folders(const ServiceCreation& creation, ReachedCluster& cluster,
   return check_claims_of_pod(claims, ns, creation.service.hosts, cluster.spec(), cluster.client(), io);
 }
 
-/// What happens to one that is ready and fails its proof: if it did not answer, it remains, as the way to it
-/// may be the reason. Otherwise it is deleted; its volume remains, as downloads take long.
+/// What happens to one that is ready and fails its proof: if it did not answer, it remains, because the
+/// network may be the cause. Otherwise it is deleted; its volume remains, as downloads take long.
 base::Error not_proven(const ServiceCreation& creation, bool folder_existed, base::Error error,
                        ReachedCluster& cluster, const Io& io) {
   if (error.fault == Fault::interrupted) {
@@ -79,6 +75,10 @@ base::Error not_proven(const ServiceCreation& creation, bool folder_existed, bas
 }
 
 }  // namespace
+
+bool is_uncertain(Fault fault) {
+  return fault == Fault::interrupted || fault == Fault::timeout || fault == Fault::unreachable;
+}
 
 Result<ServicePlan> plan_and_check(const ServicePlanning& planning, std::unique_ptr<ReachedCluster>& cluster,
                                    Io& io) {

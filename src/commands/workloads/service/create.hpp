@@ -49,4 +49,7 @@ struct ServiceCreation {
 /// Prints objects as a stream of YAML documents.
 void print_objects(const std::vector<base::Tree>& objects, const Io& io);
 
+/// Whether a failed request may have changed the cluster: its answer did not arrive.
+[[nodiscard]] bool is_uncertain(base::Fault fault);
+
 }  // namespace commands
