@@ -56,9 +56,9 @@ nodes() {
 readyz() { quiet readyz 15 kubectl --kubeconfig "$config" --request-timeout=10s get --raw '/readyz?verbose'; }
 api_version() { quiet version 15 kubectl --kubeconfig "$config" --request-timeout=10s get --raw /version; }
 
-# pods WHERE: -A, or -n and a namespace.
+# pods WHERE...: -A, or -n and a namespace.
 pods() {
-  table pods "$1 pods" '{.metadata.namespace}' '{.metadata.name}' '{.metadata.ownerReferences[0].kind}' \
+  table pods "$* pods" '{.metadata.namespace}' '{.metadata.name}' '{.metadata.ownerReferences[0].kind}' \
     '{.spec.nodeName}' '{.status.phase}' '{.spec.runtimeClassName}' '{.spec.containers[*].resources.limits}' \
     '{.status.initContainerStatuses[*].state.waiting.reason} {.status.containerStatuses[*].state.waiting.reason}' \
     '{.status.containerStatuses[*].restartCount}' '{.status.containerStatuses[*].lastState.terminated.reason}' \
@@ -133,7 +133,7 @@ devices() {
     '{range .spec.devices[*]}{.name}/{.attributes.type.string}{.basic.attributes.type.string}/{.attributes.uuid.string}{.basic.attributes.uuid.string}/{.attributes.parentUUID.string}{.basic.attributes.parentUUID.string} {end}'
   table devicetaintrules devicetaintrules.resource.k8s.io '{.metadata.name}' '{.metadata.labels.app\.kubernetes\.io/managed-by}' \
     '{.spec.deviceSelector}' '{.spec.taint.effect}'
-  table resourceclaims '-A resourceclaims.resource.k8s.io' '{.metadata.namespace}' '{.metadata.name}' \
+  table resourceclaims "$everywhere resourceclaims.resource.k8s.io" '{.metadata.namespace}' '{.metadata.name}' \
     '{range .status.allocation.devices.results[*]}{.driver}/{.pool}/{.device}/{.adminAccess} {end}' \
     '{range .status.reservedFor[*]}{.resource}/{.name} {end}'
 }
@@ -192,13 +192,13 @@ the_rest() {
 
 leases() { table leases '-n kube-node-lease leases' '{.metadata.name}' '{.spec.renewTime}'; }
 daemonsets() {
-  table daemonsets '-A daemonsets' '{.metadata.namespace}' '{.metadata.name}' '{.status.desiredNumberScheduled}' \
+  table daemonsets "$everywhere daemonsets" '{.metadata.namespace}' '{.metadata.name}' '{.status.desiredNumberScheduled}' \
     '{.status.numberReady}' '{.spec.template.spec.tolerations}'
 }
 
 # What is asked after the nodes.
 of_nodes() {
-  if [ "${purpose:-}" = pod ]; then together devices daemonsets leases; else together devices daemonsets 'pods -A' leases; fi
+  if [ "${purpose:-}" = pod ]; then together devices daemonsets leases; else together devices daemonsets "pods $everywhere" leases; fi
   case ${purpose:-} in
     status | pod) ;;
     dashboard) runtime_classes ;;
@@ -221,7 +221,8 @@ everything() {
   fi
   if [ -n "$config" ] && has kubectl && [ "${purpose:-}" = workload ]; then
     nodes
-    pods -A
+    pods "$everywhere"
+    [ -z "${client_namespace:-}" ] || { section pods-of && line "$client_namespace"; }
     runtime_classes
     devices
     echo '=== end'

@@ -11,7 +11,7 @@ admin() { limit 15 kubectl --kubeconfig "$config" --request-timeout=10s "$@"; }
 
 # All pods, with what they occupy.
 pod_uses() {
-  table pod-uses '-A pods' '{.metadata.namespace}' '{.metadata.name}' '{.spec.nodeName}' '{.status.phase}' \
+  table pod-uses "$everywhere pods" '{.metadata.namespace}' '{.metadata.name}' '{.spec.nodeName}' '{.status.phase}' \
     '{.status.startTime}' '{.metadata.labels.gpuadm\.io/kind}' '{.metadata.labels.gpuadm\.io/name}' \
     '{.spec.containers[*].resources.requests}' '{.spec.initContainers[*].resources.requests}' \
     '{.status.conditions[?(@.type=="Ready")].status}' '{.status.containerStatuses[*].state.waiting.reason}'
@@ -28,7 +28,7 @@ found() {
 
 # What the name means: "pod", "workload" or "controller", then kind, namespace and name. The first of them that exists counts.
 targets() {
-  if [ -n "$pod_space" ]; then where="-n $pod_space"; else where=-A; fi
+  if [ -n "$pod_space" ]; then where="-n $pod_space"; else where=$everywhere; fi
   rows=$(found pod pods --field-selector "metadata.name=$pod_name")
   [ -n "$rows" ] || rows=$(found workload pods,statefulsets,deployments,jobs -l "gpuadm.io/name=$pod_name,gpuadm.io/kind in (notebook,serve,train)")
   [ -n "$rows" ] || rows=$(found controller deployments,statefulsets,daemonsets,jobs,replicasets --field-selector "metadata.name=$pod_name")

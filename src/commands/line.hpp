@@ -1,5 +1,7 @@
 #pragma once
 
+#include "gpuadm/base/error.hpp"
+
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -29,6 +31,8 @@ class Option {
   Option excludes(Option other);
   /// The heading in help, instead of "Options".
   Option heading(const char* text);
+  /// Whether the command line has it, after parsing.
+  [[nodiscard]] bool given() const;
 
  private:
   CLI::Option* option_;
@@ -94,6 +98,8 @@ class Line {
   void command(std::vector<std::string>& words);
   /// The directory of --assets.
   void assets(std::filesystem::path& folder);
+  /// Called after parsing, before the command, which does not run if it fails.
+  void complete(std::function<base::Result<>()> call);
   /// `--diff`
   Option diff();
   /// Another name of the command.

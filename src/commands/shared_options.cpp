@@ -1,5 +1,7 @@
 #include "commands/shared_options.hpp"
 
+#include "gpuadm/session/connections.hpp"
+
 namespace commands {
 
 void add_hosts(Line& line, Hosts& hosts, const std::string& without) {
@@ -43,6 +45,25 @@ void add_connection(Line& line, Common& common) {
       .range(1, most);
 }
 
+Option add_kubeconfig(Line& line, Common& common) {
+  return line.value("--kubeconfig", common.connection.kubeconfig, "FILE",
+                    "Instead of SSH: use this kubeconfig, with its rights, through kubectl on this machine");
+}
+
+void add_kubeconfig(Line& line, Common& common, std::string& ns, const Option& given) {
+  add_kubeconfig(line, common);
+  line.complete([&common, &ns, given]() -> Result<> {
+    if (common.connection.kubeconfig.empty()) return {};
+    std::string found = TRY(session::namespace_in_kubeconfig(common.connection.kubeconfig));
+    if (!given.given()) ns = std::move(found);
+    return {};
+  });
+}
+
+void add_access(Line& line, Common& common, std::string& ns, const char* summary) {
+  add_kubeconfig(line, common, ns, add_namespace(line, ns, summary));
+}
+
 void add_format(Line& line, Format& format, const Line::Choices<Format>& choices) {
   const Line::Choices<Format> usual = {{"json", Format::json}, {"text", Format::text}};
   line.choice("-o,--output", format, choices.empty() ? usual : choices, "Output format");
@@ -79,8 +100,8 @@ void add_reboots(Line& line, Rebooting& reboots) {
             "If a host must be rebooted, stop and show the command to continue");
 }
 
-void add_namespace(Line& line, std::string& name, const char* summary) {
-  line.value("-n,--namespace", name, "NAMESPACE", summary);
+Option add_namespace(Line& line, std::string& name, const char* summary) {
+  return line.value("-n,--namespace", name, "NAMESPACE", summary);
 }
 
 void add_wait_timeout(Line& line, std::chrono::seconds& timeout, const char* summary) {

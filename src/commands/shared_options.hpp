@@ -16,6 +16,14 @@ void add_hosts(Line& line, Hosts& hosts, const std::string& without = "all its h
 void add_file(Line& line, std::filesystem::path& file);
 /// Connection settings, time limits, and --assets.
 void add_connection(Line& line, Common& common);
+/// `--kubeconfig`, of commands that need only the API.
+Option add_kubeconfig(Line& line, Common& common);
+/// The same; with it, the namespace `ns` is that of its current context, unless `-n`, which `given` declares,
+/// is on the command line.
+void add_kubeconfig(Line& line, Common& common, std::string& ns, const Option& given);
+/// `-n` and `--kubeconfig`
+void add_access(Line& line, Common& common, std::string& ns,
+                const char* summary = "Namespace (default: default, with --kubeconfig that of its context)");
 /// `-o`; without `choices`: text and JSON.
 void add_format(Line& line, Format& format, const Line::Choices<Format>& choices = {});
 /// `-y`
@@ -28,7 +36,7 @@ void add_preview(Line& line, Consent& consent);
 void add_consent(Line& line, Consent& consent);
 void add_consent(Line& line, Consent& consent, Option only_with);
 /// `-n`
-void add_namespace(Line& line, std::string& name, const char* summary = "Namespace (default: default)");
+Option add_namespace(Line& line, std::string& name, const char* summary = "Namespace (default: default)");
 /// `--wait-timeout`
 void add_wait_timeout(Line& line, std::chrono::seconds& timeout, const char* summary);
 /// `--no-wait`

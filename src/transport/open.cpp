@@ -112,6 +112,7 @@ class Automatic final : public Transport {
 }  // namespace
 
 std::unique_ptr<Transport> open(Session& session, const std::string& host, const spec::Endpoint& endpoint) {
+  if (!endpoint.kubeconfig.empty()) return with_kubeconfig(local(session, host), endpoint);
   if (endpoint.local) return local(session, host);
   session.add_host(host);
   switch (session.options.client) {

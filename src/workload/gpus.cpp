@@ -75,18 +75,20 @@ bool suits(const GpuOffer& offer, const GpuRequest& request) {
 }
 
 /// "gpu1: 1 of 4 free, held by default/anna-0 (3)"
-std::string line_of(const GpuOffer& offer) {
+std::string line_of(const GpuOffer& offer, const GpuSupply& supply) {
   std::string what = offer.profile.empty() ? "" : offer.profile + " ";
   if (offer.shares > 1) what = fmt::format("shares of 1/{} ", offer.shares);
-  std::string line =
-      fmt::format("{}: {} of {} {}free", base::printable(offer.node), offer.free, offer.all, what);
+  std::string line = supply.pods_of.empty() ? fmt::format("{}: {} of {} {}free", base::printable(offer.node),
+                                                          offer.free, offer.all, what)
+                                            : fmt::format("{}: {} {}in all, of which others may hold some",
+                                                          base::printable(offer.node), offer.all, what);
   if (!offer.holders.empty()) line += ", held by " + base::printable(base::join(offer.holders, ", "), 300);
   return line;
 }
 
 std::string lines_of(const GpuSupply& supply) {
   std::vector<std::string> lines;
-  for (const GpuOffer& offer : supply.offers) lines.push_back(line_of(offer));
+  for (const GpuOffer& offer : supply.offers) lines.push_back(line_of(offer, supply));
   for (const std::string& node : supply.unusable) lines.push_back(base::printable(node));
   return lines.empty() ? "no node offers GPUs" : base::join(lines, "; ");
 }
@@ -183,6 +185,7 @@ std::string mig_profile_of(std::string_view resource) {
 Result<GpuSupply> supply_of(const facts::ClusterFacts& cluster) {
   TRY(facts::require_nodes_and_pods(cluster));
   GpuSupply supply;
+  supply.pods_of = base::printable(cluster.pods_of, 63);
   if (cluster.runtime_classes && cluster.runtime_classes->contains("nvidia")) supply.runtime_class = "nvidia";
   for (const facts::Node& node : *cluster.nodes) {
     const bool claims = allocates_by_claims(cluster, node);

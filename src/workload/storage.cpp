@@ -63,6 +63,19 @@ std::string volume_of(const spec::Storage& storage, const StorageClaim& claim) {
   return fmt::format("gpuadm-{}.{}.{}", storage.name, claim.ns, claim.name);
 }
 
+Tree claim_of_class(const StorageClaim& claim, const std::string& storage_class, const std::string& mode) {
+  Tree labels = claim.labels.is_null() ? labels_of(storage_claim_kind, claim.name) : claim.labels;
+  return Tree::map_of(
+      {{"apiVersion", "v1"},
+       {"kind", "PersistentVolumeClaim"},
+       {"metadata",
+        Tree::map_of({{"name", claim.name}, {"namespace", claim.ns}, {"labels", std::move(labels)}})},
+       {"spec",
+        Tree::map_of({{"accessModes", Tree::list_of({mode})},
+                      {"resources", Tree::map_of({{"requests", Tree::map_of({{"storage", claim.size}})}})},
+                      {"storageClassName", storage_class}})}});
+}
+
 std::vector<Tree> objects_of(const spec::Storage& storage, const StorageClaim& claim,
                              const std::string& node) {
   const bool local = storage.kind == spec::StorageKind::local;
@@ -78,23 +91,16 @@ std::vector<Tree> objects_of(const spec::Storage& storage, const StorageClaim& c
                                   {"name", claim.name}})},
        {"hostPath", Tree::map_of({{"path", folder_of(storage, claim)}, {"type", "Directory"}})}});
   if (local) volume_spec.set("nodeAffinity", affinity_to(node));
-  Tree claim_spec =
-      Tree::map_of({{"accessModes", modes},
-                    {"resources", Tree::map_of({{"requests", Tree::map_of({{"storage", claim.size}})}})},
-                    {"storageClassName", ""},
-                    {"volumeName", volume_of(storage, claim)}});
+  Tree made = claim_of_class(claim, "", modes.items().front().text());
+  made["metadata"].set("labels", labels_on(storage, claim));
+  made["spec"].set("volumeName", volume_of(storage, claim));
   std::vector<Tree> objects;
   objects.push_back(Tree::map_of({{"apiVersion", "v1"},
                                   {"kind", "PersistentVolume"},
                                   {"metadata", Tree::map_of({{"name", volume_of(storage, claim)},
                                                              {"labels", labels_on(storage, claim)}})},
                                   {"spec", std::move(volume_spec)}}));
-  objects.push_back(Tree::map_of(
-      {{"apiVersion", "v1"},
-       {"kind", "PersistentVolumeClaim"},
-       {"metadata",
-        Tree::map_of({{"name", claim.name}, {"namespace", claim.ns}, {"labels", labels_on(storage, claim)}})},
-       {"spec", std::move(claim_spec)}}));
+  objects.push_back(std::move(made));
   return objects;
 }
 

@@ -122,6 +122,20 @@ TEST_CASE("what could not be read is not taken for free") {
   CHECK(!workload::supply_of(facts));
 }
 
+TEST_CASE("what pods of other namespaces hold is unknown, and not taken for free") {
+  auto facts = two_nodes();
+  facts.pods_of = "default";
+  const auto supply = *workload::supply_of(facts);
+  CHECK(supply.pods_of == "default");
+  // The most that may be free: more is not possible, less is decided by the scheduler.
+  CHECK(workload::check_fit(supply, request("1"), 3, Placement::anywhere));
+  const auto fit = workload::check_fit(supply, request("4"), 1, Placement::anywhere);
+  REQUIRE(!fit);
+  CHECK(fit.error().what ==
+        "4 GPUs: needed, but not free now (gpu1: 4 in all, of which others may hold some, held by "
+        "default/anna-0 (3); gpu2: 2 in all, of which others may hold some)");
+}
+
 TEST_CASE("a share is one unit of a resource that is divided among as many pods") {
   auto facts = two_nodes();
   (*facts.nodes)[1] = node("gpu2", {{"nvidia.com/gpu.shared", "4"}});

@@ -140,6 +140,7 @@ struct ClusterFacts {
   std::optional<int> ready_status;
   std::vector<std::string> not_ready;  ///< failing checks of /readyz
   std::string version;                 ///< of the API server
+  std::string pods_of;                 ///< the namespace whose pods alone were read; empty: all
   std::optional<std::vector<Node>> nodes;
   std::optional<std::vector<Pod>> pods;
   std::optional<std::map<std::string, int>> images;  ///< of the containers of pods, with their number

@@ -48,8 +48,18 @@ struct ObjectQuery {
 [[nodiscard]] Result<std::vector<base::Tree>> objects_in(const std::string& output,
                                                          const std::string& source);
 
-/// Objects of a cluster, through kubectl on one of its control-plane nodes. Objects are JSON, as the API has
-/// them. Every call: Fault::remote with kubectl's message, Fault::interrupted after Ctrl-C.
+/// "this user may not list nodes", from kubectl's message about a request that is forbidden; empty: it is
+/// about something else, such as a quota.
+[[nodiscard]] std::string forbidden_request(std::string_view message);
+
+/// The error of a request with a kubeconfig: what this user may not do (Fault::remote), that the cluster does
+/// not accept the credentials (Fault::auth), or that the API server is not reached (Fault::unreachable).
+/// `label`: what was requested; `message`: of kubectl.
+[[nodiscard]] base::Error request_error(const std::string& label, const std::string& message);
+
+/// Objects of a cluster, through kubectl on one of its control-plane nodes, or with a kubeconfig on this
+/// machine. Objects are JSON, as the API has them. Every call: Fault::remote with kubectl's message,
+/// Fault::interrupted after Ctrl-C; with a kubeconfig, the faults of request_error.
 class ClusterClient {
  public:
   /// Uses the first reachable host of the cluster that has an administrator's kubeconfig; hosts whose role is
@@ -58,7 +68,10 @@ class ClusterClient {
                                                   const assets::Store& assets);
   /// The control-plane node.
   [[nodiscard]] const std::string& host() const { return host_; }
-  /// Nodes, pods, runtime classes and devices. Nothing else is read.
+  /// Whether it has a kubeconfig of the operator, with the rights of a user, and no host.
+  [[nodiscard]] bool is_limited() const { return limited_; }
+  /// Nodes, pods, runtime classes and devices; with a kubeconfig, pods of its namespace. Nothing else is
+  /// read.
   [[nodiscard]] Result<facts::ClusterFacts> read_nodes_and_pods();
   /// `purpose`: as for create.
   [[nodiscard]] Result<std::vector<base::Tree>> get(const ObjectQuery& query,
@@ -104,11 +117,12 @@ class ClusterClient {
   [[nodiscard]] const assets::Store& assets() const { return *assets_; }
 
  private:
-  ClusterClient(std::string host, transport::Fleet& fleet, const assets::Store& assets)
-      : host_(std::move(host)), fleet_(&fleet), assets_(&assets) {}
+  ClusterClient(const spec::Host& host, transport::Fleet& fleet, const assets::Store& assets)
+      : host_(host.name), limited_(!host.endpoint.kubeconfig.empty()), fleet_(&fleet), assets_(&assets) {}
   /// Runs playbooks/objects.sh, which must succeed.
   [[nodiscard]] Result<std::string> run(transport::Command command);
   std::string host_;
+  bool limited_;
   transport::Fleet* fleet_;
   const assets::Store* assets_;
 };

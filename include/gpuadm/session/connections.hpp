@@ -22,6 +22,10 @@ using base::Result;
 /// `read_only`: the transport itself rejects commands that change something.
 enum class Access { read_only, full };
 
+/// Namespace of the current context in a kubeconfig; "default" if it has none. Fault::usage if the file
+/// cannot be read, is not a kubeconfig, or has a client certificate that has ended.
+[[nodiscard]] Result<std::string> namespace_in_kubeconfig(const std::filesystem::path& file);
+
 /// The cluster of the command line: from the file, or created from the targets, or this machine; with the
 /// command line's connection settings applied. Faults: usage (an invalid target or name), spec (the file).
 [[nodiscard]] Result<spec::Cluster> read_cluster(const Hosts& hosts, const Connection& connection);
@@ -56,6 +60,7 @@ struct Query {
   std::string asset;  ///< "playbooks/read/machine-id.sh"
   base::Variables variables = {};
   std::chrono::seconds timeout{60};
+  bool api = false;  ///< see transport::Command
 };
 
 /// The text of a script, after the libraries whose functions it calls: playbooks/frame.sh, kubeconfig.sh,

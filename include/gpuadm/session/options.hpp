@@ -54,6 +54,8 @@ struct Connection {
   std::string host_key_checking;                        ///< accept-new, strict
   std::filesystem::path sudo_password_file;             ///< must be owned by the user, mode 0600
   std::optional<int> window, connect_timeout, timeout;  ///< hosts; seconds; seconds a command
+  /// Instead of hosts: the API server of this kubeconfig, with its rights and nothing else; empty: hosts.
+  std::filesystem::path kubeconfig;
 };
 
 /// Selected hosts. Without a file and targets: this machine. With both, targets are names of hosts in the

@@ -45,6 +45,9 @@ struct Endpoint {
   std::string user;
   std::string identity_file;
   std::string host_key;  ///< pinned: "SHA256:…"
+  /// Not a host, but the API server of a kubeconfig, through kubectl on this machine; empty: a host.
+  std::string kubeconfig;
+  std::string kube_namespace;  ///< of the current context of the kubeconfig
 };
 
 struct GpuProfile {

@@ -47,6 +47,9 @@ struct Command {
   /// constant text without secrets.
   std::optional<std::filesystem::path> input;
   std::uint64_t input_offset = 0;  ///< start of the input in the file
+  /// It needs only kubectl and the kubeconfig that playbooks/kubeconfig.sh finds, and so can also run on the
+  /// operator's machine with the operator's kubeconfig.
+  bool api = false;
 };
 
 /// How a program ended. A status other than zero is a result, not an error. Killed by a signal: 128 + its
@@ -121,6 +124,11 @@ using SessionPtr = std::unique_ptr<Session, SessionDelete>;
 /// The transport for an endpoint: local, libssh2 or OpenSSH, as required by the options and the host.
 [[nodiscard]] std::unique_ptr<Transport> open(Session& session, const std::string& host,
                                               const spec::Endpoint& endpoint);
+
+/// Runs commands with Command::api as the login user, with this kubeconfig in place of an administrator's and
+/// in this namespace; any other needs a host, and is Fault::usage.
+[[nodiscard]] std::unique_ptr<Transport> with_kubeconfig(std::unique_ptr<Transport> local,
+                                                         const spec::Endpoint& endpoint);
 
 /// Lets only Effect::reads through; anything else is Fault::bug with the command. Used for dry runs.
 [[nodiscard]] std::unique_ptr<Transport> read_only(std::unique_ptr<Transport> inner);

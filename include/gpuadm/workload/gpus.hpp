@@ -51,10 +51,10 @@ struct GpuRequest {
 /// GPUs of one kind on a node, as the scheduler counts them.
 struct GpuOffer {
   std::string node;
-  std::string resource;  ///< of the device plugin: "nvidia.com/gpu"; empty: by claims
-  std::string profile;   ///< of MIG instances; empty: GPUs
-  int shares = 1;        ///< pods for each GPU; a unit of the resource is one share
-  long long all = 0, free = 0;
+  std::string resource;              ///< of the device plugin: "nvidia.com/gpu"; empty: by claims
+  std::string profile;               ///< of MIG instances; empty: GPUs
+  int shares = 1;                    ///< pods for each GPU; a unit of the resource is one share
+  long long all = 0, free = 0;       ///< see GpuSupply::pods_of
   std::vector<std::string> holders;  ///< pods, "default/anna-0 (2)"
   bool time_sliced = false;          ///< shares by time-slicing, which does not limit their memory
 };
@@ -68,6 +68,9 @@ struct GpuSupply {
   std::set<int> share_counts;
   std::string claims;         ///< version of resource.k8s.io if GPUs are allocated by claims; or empty
   std::string runtime_class;  ///< that pods need to see GPUs; empty: none
+  /// The namespace whose pods alone could be read: what others hold is unknown, and `free` is the most that
+  /// may be free; empty: all pods were read.
+  std::string pods_of = {};
 };
 
 /// Fault::remote if nodes or pods could not be read.
@@ -78,7 +81,7 @@ struct GpuSupply {
 /// What to know of a share by time-slicing when a pod with it is created; empty: nothing.
 [[nodiscard]] std::string note_of_share(const GpuSupply& supply, const GpuRequest& request);
 
-/// Whether pods with this request fit now, `pods` of them. Fault::blocked with the numbers: what is needed,
+/// Whether pods with this request fit now, or may fit, `pods` of them. Fault::blocked: what is needed,
 /// what each node has and who holds it. `spread`: at most one on a node.
 enum class Placement { anywhere, one_per_node };
 [[nodiscard]] Result<> check_fit(const GpuSupply& supply, const GpuRequest& request, int pods,

@@ -42,6 +42,10 @@ struct StorageClaim {
 [[nodiscard]] std::vector<base::Tree> objects_of(const spec::Storage& storage, const StorageClaim& claim,
                                                  const std::string& node);
 
+/// A PersistentVolumeClaim of a StorageClass, whose provisioner makes the volume. `mode`: "ReadWriteOnce".
+[[nodiscard]] base::Tree claim_of_class(const StorageClaim& claim, const std::string& storage_class,
+                                        const std::string& mode);
+
 /// What `--storage NAME` of a workload may name.
 struct VolumeNames {
   std::vector<std::string> claims;    ///< PersistentVolumeClaims of the namespace

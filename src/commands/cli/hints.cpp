@@ -26,7 +26,7 @@ constexpr std::array prose = std::to_array<std::string_view>(
 /// Options that select hosts or objects, and that a suggested command repeats if it has them.
 constexpr std::array repeated =
     std::to_array<std::string_view>({"--user", "--port", "-i", "--ssh-client", "--host-key-checking",
-                                     "--sudo-password-file", "--namespace", "--assets"});
+                                     "--sudo-password-file", "--kubeconfig", "--namespace", "--assets"});
 
 /// Options with which a command reads no host.
 constexpr std::array without_hosts =

@@ -51,6 +51,14 @@ Option Option::heading(const char* text) {
   return *this;
 }
 
+bool Option::given() const {
+  return option_->count() > 0;
+}
+
+void Line::complete(std::function<base::Result<>()> call) {
+  settings_.completes.push_back(std::move(call));
+}
+
 template <class T>
 Option Line::value(const char* names, T& value, const char* form, const std::string& summary) {
   CLI::Option* option = nullptr;
@@ -128,11 +136,17 @@ void Line::ignored(const char* name) {
 
 void Line::command(std::vector<std::string>& words) {
   settings_.takes_command.insert(&parser_);
-  settings_.completes.emplace_back([&words, &settings = settings_] { words = settings.command; });
+  settings_.completes.emplace_back([&words, &settings = settings_]() -> base::Result<> {
+    words = settings.command;
+    return {};
+  });
 }
 
 void Line::assets(std::filesystem::path& folder) {
-  settings_.completes.emplace_back([&folder, &settings = settings_] { folder = settings.assets; });
+  settings_.completes.emplace_back([&folder, &settings = settings_]() -> base::Result<> {
+    folder = settings.assets;
+    return {};
+  });
 }
 
 Option Line::diff() {

@@ -75,8 +75,9 @@ std::span<const char* const> split_command(std::span<const char* const> words, c
   return {words.begin(), dashes};
 }
 
-void complete(const Settings& settings) {
-  for (const auto& call : settings.completes) call();
+base::Result<> complete(const Settings& settings) {
+  for (const auto& call : settings.completes) TRY(call());
+  return {};
 }
 
 const CLI::App& recognized(const CLI::App& root) {

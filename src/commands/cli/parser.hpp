@@ -19,7 +19,7 @@ void declare_commands(CLI::App& root, Settings& settings, Run& chosen);
                                                          const CLI::App& root, Settings& settings);
 
 /// Writes into all options what the parser does not: --assets, and the words after `--`.
-void complete(const Settings& settings);
+[[nodiscard]] base::Result<> complete(const Settings& settings);
 
 /// The innermost recognized command.
 [[nodiscard]] const CLI::App& recognized(const CLI::App& root);

@@ -185,8 +185,10 @@ int parse_and_call(int count, const char* const* given) {
     io.err(help_for(root, io.err_style, HelpExtent::common));
     return exit_code(base::Fault::usage);
   }
-  complete(settings);
-  const auto outcome = chosen(io);
+  const auto outcome = [&]() -> base::Result<Outcome> {
+    TRY(complete(settings));
+    return chosen(io);
+  }();
   if (outcome) return exit_code(*outcome);
   base::Error error = outcome.error();
   if (error.hint.empty()) error.hint = usual_hint(error, io.command, root);

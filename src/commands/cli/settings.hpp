@@ -1,5 +1,7 @@
 #pragma once
 
+#include "gpuadm/base/error.hpp"
+
 #include <filesystem>
 #include <functional>
 #include <set>
@@ -20,9 +22,10 @@ struct Settings {
   bool diff = false;  ///< of commands that show a plan: the changes of files in full
   std::string log_format = "text";
 
-  std::vector<std::string> command;              ///< the words after `--`
-  std::set<const CLI::App*> takes_command;       ///< the commands that have them
-  std::vector<std::function<void()>> completes;  ///< called after parsing, before the command
+  std::vector<std::string> command;         ///< the words after `--`
+  std::set<const CLI::App*> takes_command;  ///< the commands that have them
+  /// Called after parsing, before the command, which does not run if one fails.
+  std::vector<std::function<base::Result<>()>> completes;
 };
 
 }  // namespace commands

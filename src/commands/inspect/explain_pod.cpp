@@ -88,7 +88,8 @@ Result<kube::PodExplanation> explain_pod(const spec::Cluster& cluster, const kub
   const kube::PodView view = TRY(read_view(cluster, name, fleet, assets));
   kube::PodExplanation explanation = TRY(kube::explain(view, name));
   const std::string node = kube::node_to_inspect(explanation);
-  const std::string host = node.empty() ? "" : host_of(node, view.cluster, cluster);
+  const bool has_hosts = cluster.hosts.empty() || cluster.hosts.front().endpoint.kubeconfig.empty();
+  const std::string host = node.empty() || !has_hosts ? "" : host_of(node, view.cluster, cluster);
   if (host.empty()) return explanation;
   // The explanation is complete without these facts, so that an unreachable host is not an error.
   const auto facts = read_host(host, fleet, assets);

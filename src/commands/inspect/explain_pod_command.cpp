@@ -1,4 +1,5 @@
 #include "gpuadm/base/json.hpp"
+#include "gpuadm/session/cluster.hpp"
 #include "gpuadm/session/connections.hpp"
 
 #include "commands/inspect/explain_pod.hpp"
@@ -24,6 +25,9 @@ Result<Outcome> explain_named_pod(const ExplainPodOptions& options, Io& io) {
   const spec::Cluster cluster = TRY(session::read_cluster(options.hosts, options.common.connection));
   const auto connections = TRY(session::Connections::open(cluster, options.common.connection, io));
   const auto fleet = connections->fleet(session::Access::read_only);
+  // Without kubectl there is no answer to parse.
+  if (!options.common.connection.kubeconfig.empty())
+    TRY(session::ClusterClient::open(cluster, *fleet, assets));
   kube::PodExplanation explanation = TRY(explain_pod(cluster, name, *fleet, assets));
   // Suggested commands get the arguments that select the same hosts.
   const std::string rest = session::typed({options.hosts.file, {}}, options.common.connection);
@@ -48,6 +52,7 @@ Command explain_pod_command() {
             line.argument("POD", options.pod, "Name of a pod, notebook, training job or controller")
                 .required();
             add_hosts(line, options.hosts);
+            add_kubeconfig(line, options.common);
             add_format(line, options.format);
             add_connection(line, options.common);
           },

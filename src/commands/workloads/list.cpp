@@ -63,7 +63,8 @@ Result<Outcome> workload_list(const WorkloadListOptions& options, Io& io) {
 
 void add_workload_list(Line& line, WorkloadListOptions& options) {
   add_hosts(line, options.hosts);
-  add_namespace(line, options.ns, "Only this namespace (default: all)");
+  add_access(line, options.common, options.ns,
+             "Only this namespace (default: all, with --kubeconfig that of its context)");
   add_format(line, options.format);
   add_connection(line, options.common);
 }

@@ -158,6 +158,7 @@ void read_storage(const Sections& sections, ClusterFacts& facts) {
 
 void read_server(const Sections& sections, ClusterFacts& facts) {
   facts.clock = base::to_real(sections.first("clock").value_or(""));
+  facts.pods_of = sections.first("pods-of").value_or("");
   if (const Section* ready = sections.find("readyz")) {
     facts.ready_status = ready->status;
     for (const std::string_view line : ready->lines)

@@ -17,8 +17,10 @@ Result<std::string> script_of(const std::string& asset, const assets::Store& ass
 
 Result<transport::Command> command_of(const Query& query, const assets::Store& assets) {
   const std::string script = TRY(script_of(query.asset, assets));
-  return transport::Command{
+  transport::Command command{
       .label = query.label, .script = base::assignments(query.variables) + script, .timeout = query.timeout};
+  command.api = query.api;
+  return command;
 }
 
 Result<transport::Exit> ask(const std::string& host, const Query& query, transport::Fleet& fleet,

@@ -3,6 +3,8 @@
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/session/connections.hpp"
 
+#include "session/connect/kubeconfig.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -86,6 +88,7 @@ void apply_options(spec::Cluster& cluster, const Connection& connection) {
 }  // namespace
 
 Result<spec::Cluster> read_cluster(const Hosts& hosts, const Connection& connection) {
+  if (!connection.kubeconfig.empty()) return of_kubeconfig(hosts, connection.kubeconfig);
   spec::Cluster cluster = TRY(hosts.file.empty() ? of_targets(hosts.targets) : of_file(hosts));
   apply_options(cluster, connection);
   return cluster;

@@ -25,6 +25,7 @@ std::string typed(const Hosts& hosts, const Connection& connection) {
     if (!value.empty()) text += fmt::format(" {}{}", name, word(value));
   };
   option("-f", hosts.file.string());
+  option("--kubeconfig", connection.kubeconfig.string());
   option("--user", connection.user);
   option("--port", connection.port == 0 ? "" : std::to_string(connection.port));
   option("-i", connection.identity.string());

@@ -34,6 +34,7 @@ Result<transport::Command> command_for(const std::string& label, const std::stri
   transport::Command command = TRY(command_of(
       {.label = label, .asset = asset, .variables = variables_of(action, std::move(given))}, assets));
   command.timeout = std::chrono::seconds(90);
+  command.api = true;
   constexpr std::string_view reading[] = {"find", "get", "named", "raw"};
   command.effect = std::ranges::find(reading, action) != std::end(reading) ? transport::Effect::reads
                                                                            : transport::Effect::changes;
@@ -119,7 +120,10 @@ Result<ClusterClient> ClusterClient::open(const spec::Cluster& cluster, transpor
   for (const spec::Host* host : hosts) {
     auto exit = session::ask(host->name, TRY(command_for("find the kubeconfig", "find", {}, assets)), fleet);
     if (!exit && exit.error().fault == Fault::interrupted) return std::unexpected(exit.error());
-    if (exit && exit->status == 0) return ClusterClient(host->name, fleet, assets);
+    if (exit && exit->status == 0) return ClusterClient(*host, fleet, assets);
+    if (exit && !host->endpoint.kubeconfig.empty())
+      return base::fail(Fault::usage, base::tail(exit->err, 3) + ", and --kubeconfig needs it",
+                        "https://kubernetes.io/docs/tasks/tools/");
     if (exit && exit->status != status_no_kubeconfig)
       exit = base::fail(Fault::remote, fmt::format("{}: cannot look for the kubeconfig: {}", host->name,
                                                    base::tail(exit->err, 3)));
@@ -138,6 +142,9 @@ Result<std::string> ClusterClient::run(transport::Command command) {
                                   label, base::human_bytes(objects_limit)));
   if (exit.status == 0) return std::move(exit.out);
   const std::string why = base::tail(exit.err.empty() ? exit.out : exit.err, 5);
+  if (limited_)
+    return std::unexpected(
+        request_error(label, why.empty() ? fmt::format("exit status {}, no output", exit.status) : why));
   return base::fail(Fault::remote,
                     fmt::format("{}: cannot {}: {}", host_, label,
                                 why.empty() ? fmt::format("exit status {}, no output", exit.status) : why),
@@ -147,7 +154,11 @@ Result<std::string> ClusterClient::run(transport::Command command) {
 Result<facts::ClusterFacts> ClusterClient::read_nodes_and_pods() {
   transport::Command command = TRY(view_command(*assets_));
   command.script = base::assignments({{"purpose", "workload"}}) + command.script.text();
-  return facts::parse_cluster(TRY(run(std::move(command))));
+  facts::ClusterFacts facts = TRY(facts::parse_cluster(TRY(run(std::move(command)))));
+  // The reason, which the tables do not have.
+  if (limited_ && !facts.nodes) TRY(get({.kinds = {"nodes"}, .ns = {}, .selector = {}}));
+  if (limited_ && !facts.pods) TRY(get({.kinds = {"pods"}, .ns = facts.pods_of, .selector = {}}));
+  return facts;
 }
 
 Result<std::vector<Tree>> ClusterClient::get(const ObjectQuery& query, transport::Purpose purpose) {

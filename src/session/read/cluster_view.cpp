@@ -48,8 +48,9 @@ Result<> has_control_plane(const spec::Cluster& cluster, const facts::Census& ce
 }
 
 Result<transport::Command> view_command(const assets::Store& assets) {
-  return command_of({.label = "read the cluster", .asset = "playbooks/cluster.sh", .timeout = view_timeout},
-                    assets);
+  return command_of(
+      {.label = "read the cluster", .asset = "playbooks/cluster.sh", .timeout = view_timeout, .api = true},
+      assets);
 }
 
 Result<std::optional<std::string>> view_cluster(const spec::Cluster& cluster, const facts::Census& census,

@@ -127,7 +127,11 @@ class Checks {
     for (const auto& [request, pods] : requests) {
       if (!request.any()) continue;
       const auto fit = check_fit(in_.supply, request, pods, in_.job.placement);
-      if (fit)
+      if (fit && !in_.supply.pods_of.empty())
+        add("gpus-free", Verdict::unknown, Severity::note,
+            fmt::format("whether {} for each of {} ranks are free is not known", describe(request), pods),
+            "pods of other namespaces cannot be read with this kubeconfig", "");
+      else if (fit)
         pass("gpus-free", fmt::format("{} for each of {} ranks", describe(request), pods));
       else
         add("gpus-free", Verdict::fail, Severity::blocker, "not enough free GPUs", fit.error().what,

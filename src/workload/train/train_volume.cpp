@@ -15,15 +15,7 @@ StorageClaim claim_of_job(const TrainJob& job, const std::string& size) {
 
 Tree claim_of_job(const TrainJob& job, const std::string& size, const std::string& storage_class) {
   const bool shared = job.ranks() > 1 && job.placement == Placement::one_per_node;
-  Tree spec = Tree::map_of({{"accessModes", Tree::list_of({shared ? "ReadWriteMany" : "ReadWriteOnce"})},
-                            {"storageClassName", storage_class},
-                            {"resources", Tree::map_of({{"requests", Tree::map_of({{"storage", size}})}})}});
-  return Tree::map_of({{"apiVersion", "v1"},
-                       {"kind", "PersistentVolumeClaim"},
-                       {"metadata", Tree::map_of({{"name", job.name},
-                                                  {"namespace", job.ns},
-                                                  {"labels", labels_of(train_kind, job.name)}})},
-                       {"spec", std::move(spec)}});
+  return claim_of_class(claim_of_job(job, size), storage_class, shared ? "ReadWriteMany" : "ReadWriteOnce");
 }
 
 void mount_claim_of_job(TrainJob& job, const std::string& named) {

@@ -2,6 +2,7 @@
 #include "gpuadm/base/files.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/yaml.hpp"
+#include "gpuadm/kube/kubeconfig.hpp"
 #include "gpuadm/workload/objects.hpp"
 #include "gpuadm/workload/user.hpp"
 
@@ -30,23 +31,6 @@ const Tree* config_map_named(std::span<const Tree> objects, std::string_view ns,
 bool is_server(const std::string& server) {
   return server.starts_with("https://") && server.size() < 300 && server == base::printable(server) &&
          server.find_first_of(" @?#'\"\\") == std::string::npos;
-}
-
-const Tree* kubeconfig_entry(const Tree& config, std::string_view list, const std::string& name,
-                             std::string_view key) {
-  if (const Tree* items = config.find(list))
-    for (const Tree& item : items->items())
-      if (text_of(item, "name") == name) return item.find(key);
-  return nullptr;
-}
-
-/// Data in base64 of the user or the cluster of the current context; empty: none.
-std::string data_in_context(const Tree& kubeconfig, std::string_view list, std::string_view kind,
-                            std::string_view key) {
-  const Tree* context =
-      kubeconfig_entry(kubeconfig, "contexts", text_of(kubeconfig, "current-context"), "context");
-  const Tree* entry = context ? kubeconfig_entry(kubeconfig, list, text_of(*context, kind), kind) : nullptr;
-  return entry ? base::from_base64(text_of(*entry, key)).value_or("") : "";
 }
 
 }  // namespace
@@ -160,11 +144,11 @@ Tree kubeconfig_of(const std::string& cluster, const std::string& user, const st
 }
 
 std::string certificate_in_kubeconfig(const Tree& kubeconfig) {
-  return data_in_context(kubeconfig, "users", "user", "client-certificate-data");
+  return kube::current_context(kubeconfig).value_or(kube::CurrentContext{}).certificate;
 }
 
 std::string authority_in_kubeconfig(const Tree& kubeconfig) {
-  return data_in_context(kubeconfig, "clusters", "cluster", "certificate-authority-data");
+  return kube::current_context(kubeconfig).value_or(kube::CurrentContext{}).authority;
 }
 
 }  // namespace workload

@@ -8,9 +8,11 @@
 #include "gpuadm/session/connections.hpp"
 #include "gpuadm/session/findings.hpp"
 #include "gpuadm/session/recording.hpp"
+#include "gpuadm/workload/gpus.hpp"
 
 #include "commands/install/identity.hpp"
 #include "commands/shared_options.hpp"
+#include "commands/workloads/reach.hpp"
 
 #include <fmt/format.h>
 
@@ -129,11 +131,54 @@ Outcome report_unreached(const session::ClusterSurvey& recording, Io& io) {
   return outcome;
 }
 
+std::string kind_of(const workload::GpuOffer& offer) {
+  if (!offer.profile.empty()) return "MIG " + offer.profile;
+  return offer.shares > 1 ? fmt::format("1/{} of a GPU", offer.shares) : "GPU";
+}
+
+/// With a kubeconfig: what nodes offer, and what pods of the namespace hold. The GPUs themselves are read on
+/// hosts.
+Result<Outcome> list_offers(const GpuListOptions& options, Io& io) {
+  const auto reached =
+      TRY(ReachedCluster::open(options.hosts, options.common, session::Access::read_only, io));
+  const workload::GpuSupply supply = TRY(workload::supply_of(TRY(reached->client().read_nodes_and_pods())));
+  std::vector<std::vector<std::string>> lines = {{"NODE", "KIND", "COUNT", "HELD IN " + supply.pods_of}};
+  base::Tree list = base::Tree::list();
+  for (const workload::GpuOffer& offer : supply.offers) {
+    const std::string holders = base::printable(base::join(offer.holders, ", "), 300);
+    lines.push_back({base::printable(offer.node), kind_of(offer), std::to_string(offer.all),
+                     holders.empty() ? "none" : holders});
+    list.push(base::Tree::map_of({{"node", offer.node},
+                                  {"kind", kind_of(offer)},
+                                  {"resource", offer.resource},
+                                  {"count", static_cast<std::int64_t>(offer.all)},
+                                  {"heldHere", base::Tree::list_of(offer.holders)}}));
+  }
+  if (options.format == Format::json) {
+    io.out(base::json::write(base::Tree::map_of({{"namespace", supply.pods_of},
+                                                 {"offers", std::move(list)},
+                                                 {"unusable", base::Tree::list_of(supply.unusable)}})) +
+           "\n");
+    return Outcome::done;
+  }
+  if (supply.offers.empty())
+    io.out("no node offers GPUs\n");
+  else
+    io.out(report::columns(std::move(lines), io.out_style.width, {3}));
+  for (const std::string& node : supply.unusable)
+    io.out(fmt::format("not usable now: {}\n", base::printable(node)));
+  io.err(
+      "unknown: which of them pods of other namespaces hold, and the models and health of GPUs; an "
+      "administrator sees them over SSH\n");
+  return Outcome::done;
+}
+
 /// Prints one line per GPU: node, model, sharing, health, users, and whether a pod can get it. Changes
 /// nothing.
 Result<Outcome> gpu_list(const GpuListOptions& options, Io& io) {
   if (!options.from.empty() && (!options.hosts.targets.empty() || !options.hosts.file.empty()))
     return base::fail(base::Fault::usage, "--from cannot be combined with hosts or files");
+  if (!options.common.connection.kubeconfig.empty()) return list_offers(options, io);
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));
   const auto data = TRY(checks::read_data([&](std::string_view path) { return assets.read(path); }));
   const Listed listed = TRY(options.from.empty() ? list_hosts(options, assets, *data, io)
@@ -160,7 +205,9 @@ Command gpu_list_command() {
           [](Line& line, GpuListOptions& options) {
             add_hosts(line, options.hosts);
             add_connection(line, options.common);
-            line.value("--from", options.from, "DIR", "Read a recording instead of connecting to hosts");
+            const Option from =
+                line.value("--from", options.from, "DIR", "Read a recording instead of connecting to hosts");
+            add_kubeconfig(line, options.common).excludes(from);
             add_format(line, options.format);
           },
       .examples = {{"gpuadm gpu list -f cluster.yaml", "all GPUs and their users"}},

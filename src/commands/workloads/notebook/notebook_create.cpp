@@ -107,9 +107,9 @@ Command notebook_create_command() {
                 "--node-port", options.request.reach, workload::Reach::node_port,
                 "Open a port for the notebook on every node, without a tunnel and without encryption");
             line.flag("--tunnel", options.tunnel,
-                      "Open an SSH tunnel once it is ready, as gpuadm notebook url does")
+                      "Open a tunnel once it is ready, as gpuadm notebook url does")
                 .excludes(node_port);
-            add_namespace(line, options.request.ns);
+            add_access(line, options.common, options.request.ns);
             add_wait_timeout(line, options.timeout, "Time limit until it is ready (default 1800)");
             line.flag(
                 "-y,--yes", options.consent, Consent::given,

@@ -49,8 +49,7 @@ Command notebook_url_command() {
   return CommandRow<NotebookUrlOptions>{
       .name = "notebook url",
       .group = Group::workloads,
-      .summary =
-          "Print the address of a notebook with its token, and keep an SSH tunnel to it open until Ctrl-C",
+      .summary = "Print the address of a notebook with its token, and keep a tunnel to it open until Ctrl-C",
       .options =
           [](Line& line, NotebookUrlOptions& options) {
             add_named(line, options.notebook);

@@ -103,6 +103,8 @@ Result<std::string> check_model_fit(ServePlan& plan, const Hosts& hosts, const b
     return unknown(fmt::format("gpuadm does not read the models of {}", server.engine.name));
   if (server.source.kind == Kind::storage && !plan.is_on_storage)
     return unknown("its claim is not on a storage of gpuadm, so its files cannot be read");
+  if (server.source.kind == Kind::storage && cluster.client().is_limited())
+    return unknown("its files are on hosts, which a kubeconfig does not reach");
   const auto files = read_model_files(plan, hosts, hub_token, cluster);
   if (!files && !is_passing(files.error().fault)) return std::unexpected(files.error());
   if (!files) return unknown(base::printable(files.error().what, 300));

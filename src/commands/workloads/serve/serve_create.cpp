@@ -125,6 +125,12 @@ Result<Outcome> serve_create(const ServeCreateOptions& given, Io& io) {
   const workload::ServeKeys keys = TRY(new_keys(options, requested.engine));
   if (options.yaml) return print_served(options, keys, io);
   auto cluster = TRY(ReachedCluster::open(options.hosts, options.common, session::Access::full, io));
+  if (local && cluster->client().is_limited())
+    return base::fail(Fault::usage,
+                      "--model: a model of this machine is copied to a storage on hosts, which a kubeconfig "
+                      "does not reach",
+                      "name a claim that has it (CLAIM:/PATH) or a hub (hf:ORG/NAME); an administrator can "
+                      "copy it over SSH");
   if (local) TRY(copy_model(*local, options.copy_to, options.request.pod.ns, options.hosts, *cluster, io));
   const auto existing = TRY(find_existing(*cluster, service_of(options)));
   if (!existing.empty()) return serve_update(options, existing, *cluster, io);
@@ -232,10 +238,9 @@ Command serve_create_command() {
             line.flag("--without-key", options.request.without_key,
                       "With --node-port: open it also if the engine has no API key")
                 .needs(node_port);
-            line.flag("--tunnel", options.tunnel,
-                      "Open an SSH tunnel once it is ready, as gpuadm serve url does")
+            line.flag("--tunnel", options.tunnel, "Open a tunnel once it is ready, as gpuadm serve url does")
                 .excludes(node_port);
-            add_namespace(line, options.request.pod.ns);
+            add_access(line, options.common, options.request.pod.ns);
             add_wait_timeout(line, options.timeout,
                              "Time limit until it is ready (default 7200; 43200 for a model of a hub)");
             line.flag(

@@ -132,7 +132,7 @@ Command serve_url_command() {
       .name = "serve url",
       .group = Group::workloads,
       .summary =
-          "Print the address and the key file of a served model, and keep an SSH tunnel to it open until "
+          "Print the address and the key file of a served model, and keep a tunnel to it open until "
           "Ctrl-C",
       .options =
           [](Line& line, ServeOptions& options) {

@@ -85,7 +85,7 @@ Result<ServicePlan> plan_and_check(const ServicePlanning& planning, std::unique_
   const NamedService& service = planning.service;
   ServicePlan plan = TRY(planning.plan(""));
   auto checked = check_service(plan, planning.pods, service.hosts, *cluster);
-  if (!checked && plan.lacks_storage) {
+  if (!checked && plan.lacks_storage && !cluster->client().is_limited()) {
     const std::string storage =
         TRY(make_first_storage(planning.size, plan, service, planning.consent, *cluster, io));
     // The cluster file has the storage now, and is read again.

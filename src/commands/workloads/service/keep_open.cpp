@@ -29,8 +29,7 @@ Result<> reconnect(ReachedCluster& cluster, const ServiceEndpoint& endpoint, bas
                    OpenService& open) {
   open.tunnel.reset();  // its program still has the port
   while (true) {
-    auto tunnel =
-        cluster.connections().open_tunnel(cluster.host(), {endpoint.address, endpoint.port}, open.port);
+    auto tunnel = cluster.connections().open_tunnel(cluster.host(), tunnel_end(endpoint), open.port);
     if (tunnel) {
       open.tunnel.emplace(std::move(*tunnel));
       return {};
@@ -63,7 +62,7 @@ Result<> keep_open(ReachedCluster& cluster, const ServiceEndpoint& endpoint, Ope
     const auto again = reconnect(cluster, endpoint, deadline, open);
     if (!again && again.error().fault == Fault::interrupted) return {};
     TRY(again);
-    io.err(fmt::format("the tunnel through {} is open again\n", base::printable(cluster.host().name)));
+    io.err(fmt::format("{} is open again\n", tunnel_name(cluster)));
   }
 }
 

@@ -14,7 +14,7 @@ void add_named(Line& line, NamedService& service) {
   line.argument("NAME", service.name, fmt::format("Name of the {}", workload::noun_of(service.kind)))
       .required();
   add_hosts(line, service.hosts);
-  add_namespace(line, service.ns);
+  add_access(line, service.common, service.ns);
   add_connection(line, service.common);
 }
 

@@ -27,6 +27,15 @@ std::uint16_t port_of(const Tree* number) {
 
 }  // namespace
 
+transport::TunnelEnd tunnel_end(const ServiceEndpoint& endpoint) {
+  return {endpoint.address, endpoint.port, endpoint.ns, "service/" + endpoint.name};
+}
+
+std::string tunnel_name(ReachedCluster& cluster) {
+  return cluster.client().is_limited() ? "the tunnel of kubectl port-forward"
+                                       : "the tunnel through " + base::printable(cluster.host().name);
+}
+
 std::string with_port(const std::string& address, std::uint16_t port) {
   return fmt::format("{}:{}", base::in_brackets(address), port);
 }
@@ -69,6 +78,8 @@ Result<ServiceEndpoint> endpoint_of(const std::vector<Tree>& objects, const Name
   ServiceEndpoint endpoint;
   if (service) {
     endpoint.address = text_at(*service, {"spec", "clusterIP"});
+    endpoint.ns = options.ns;
+    endpoint.name = options.name;
     if (const Tree* ports = service->at({"spec", "ports"}); ports && !ports->items().empty()) {
       endpoint.port = port_of(ports->items().front().find("port"));
       endpoint.node_port = port_of(ports->items().front().find("nodePort"));
@@ -84,9 +95,9 @@ Result<ServiceEndpoint> endpoint_of(const std::vector<Tree>& objects, const Name
 Result<OpenService> reach_endpoint(ReachedCluster& cluster, const ServiceEndpoint& endpoint,
                                    std::uint16_t port, const std::string& health) {
   OpenService open{endpoint.address, endpoint.port, std::nullopt};
-  if (cluster.host().endpoint.local) return open;
-  open.tunnel =
-      TRY(cluster.connections().open_tunnel(cluster.host(), {endpoint.address, endpoint.port}, port));
+  const spec::Endpoint& host = cluster.host().endpoint;
+  if (host.local && host.kubeconfig.empty()) return open;
+  open.tunnel = TRY(cluster.connections().open_tunnel(cluster.host(), tunnel_end(endpoint), port));
   TRY(open.tunnel->check_http(health, answer_timeout));
   open.address = "127.0.0.1";
   open.port = open.tunnel->port();
@@ -105,7 +116,7 @@ Result<Outcome> open_service(ReachedCluster& cluster, const NamedService& servic
   io.out(opening.show(with_port(open.address, open.port)));
   if (!open.tunnel) return Outcome::done;
   if (io.err_style.verbosity != report::Verbosity::quiet)
-    io.err(fmt::format("the tunnel through {} is open until Ctrl-C\n", base::printable(cluster.host().name)));
+    io.err(fmt::format("{} is open until Ctrl-C\n", tunnel_name(cluster)));
   TRY(keep_open(cluster, end, open, io));
   return Outcome::done;
 }

@@ -19,12 +19,18 @@ struct ServiceEndpoint {
   std::string node;     ///< of a pod; empty: none
   std::uint16_t port = 0;
   std::uint16_t node_port = 0;  ///< 0: none
+  std::string ns, name;         ///< of the Service
 };
 /// From the objects of find_service. Fault::remote if the Service has no address.
 [[nodiscard]] Result<ServiceEndpoint> endpoint_of(const std::vector<base::Tree>& objects,
                                                   const NamedService& service);
 /// The address of the node that runs the pod; any node forwards the node port.
 [[nodiscard]] Result<std::string> node_address(ReachedCluster& cluster, const std::string& node);
+
+/// The other end of its tunnel.
+[[nodiscard]] transport::TunnelEnd tunnel_end(const ServiceEndpoint& endpoint);
+/// "the tunnel through gpu1", for messages.
+[[nodiscard]] std::string tunnel_name(ReachedCluster& cluster);
 
 /// "127.0.0.1:4711"
 [[nodiscard]] std::string with_port(const std::string& address, std::uint16_t port);

@@ -2,6 +2,7 @@
 
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/spec/storage.hpp"
+#include "gpuadm/workload/addon.hpp"
 #include "gpuadm/workload/objects.hpp"
 
 #include <fmt/format.h>
@@ -213,6 +214,13 @@ Result<std::optional<ClaimPlan>> claim_of_service(const Tree& claim, const Hosts
                                                   ReachedCluster& cluster) {
   const Tree* name = claim.at({"metadata", "labels", workload::storage_label});
   if (!name) return std::nullopt;
+  if (cluster.client().is_limited())
+    return base::fail(
+        Fault::blocked,
+        fmt::format("the files of its volume are on the storage {}, on hosts, which a kubeconfig "
+                    "does not reach",
+                    base::printable(name->text(), 80)),
+        "--keep-volume keeps the volume; an administrator can delete it over SSH");
   const spec::Cluster known = TRY(with_known_storages(hosts, cluster.spec(), cluster.client()));
   const spec::Storage* storage = spec::find_storage(known, name->text());
   if (!storage) return std::nullopt;
@@ -228,10 +236,11 @@ Result<> check_service(ServicePlan& plan, int pods, const Hosts& hosts, ReachedC
                        NameUse name) {
   const workload::ServicePod& pod = plan.pod;
   const auto objects = TRY(cluster.client().get(
-      {.kinds = {"namespaces", "storageclasses", "deployments.apps", "services", "persistentvolumeclaims"},
+      {.kinds = {"storageclasses", "deployments.apps", "services", "persistentvolumeclaims"},
        .ns = pod.ns,
        .selector = {}}));
-  const Tree* ns = find(objects, "Namespace", pod.ns);
+  const auto spaces = TRY(cluster.client().find({workload::reference_to({"v1", "Namespace", "", pod.ns})}));
+  const Tree* ns = find(spaces, "Namespace", pod.ns);
   if (!ns || ns->at({"metadata", "deletionTimestamp"}))
     return base::fail(Fault::blocked,
                       fmt::format("the namespace {} {}", pod.ns, ns ? "is being deleted" : "does not exist"),

@@ -108,17 +108,6 @@ bool is_named(const Tree& object, const std::string& name) {
   return text_at(object, {"metadata", "name"}) == name;
 }
 
-/// A claim of that name, whatever made it.
-Result<> is_new(session::ClusterClient& client, const workload::StorageClaim& claim) {
-  for (const Tree& object : TRY(client.get({{"persistentvolumeclaims"}, claim.ns, {}})))
-    if (is_named(object, claim.name))
-      return base::fail(Fault::usage,
-                        fmt::format("the namespace {} already has a claim named {}", claim.ns, claim.name),
-                        fmt::format("choose another name, or delete it: kubectl -n {} delete pvc {}",
-                                    claim.ns, claim.name));
-  return {};
-}
-
 void show(const StorageClaimOptions& options, const ClaimPlan& plan, const ClaimFolder& folder, Io& io) {
   const auto& [storage, claim, host, node] = plan;
   if (options.format == Format::json) {
@@ -203,6 +192,7 @@ void drop_claim_folder(const ClaimPlan& plan, const ClaimFolder& folder, session
 
 Result<spec::Cluster> with_known_storages(const Hosts& hosts, const spec::Cluster& cluster,
                                           session::ClusterClient& client) {
+  if (client.is_limited()) return cluster;
   auto source = read_storages(hosts, cluster, client.host(), client.fleet(), client.assets());
   if (source) return std::move(source->cluster);
   if (source.error().fault == Fault::blocked) return cluster;  // no cluster file is known
@@ -221,11 +211,12 @@ Result<Outcome> storage_claim(const StorageClaimOptions& options, Io& io) {
   const auto connections = TRY(session::Connections::open(hosts, options.common.connection, io));
   const auto fleet = connections->fleet(session::Access::full);
   session::ClusterClient client = TRY(session::ClusterClient::open(hosts, *fleet, assets));
+  if (client.is_limited()) return claim_from_class(claim, options.storage, options.format, client, io);
   const spec::Cluster cluster =
       TRY(read_storages(options.hosts, hosts, client.host(), *fleet, assets)).cluster;
   const ClaimPlan plan =
       TRY(plan_claim(cluster, TRY(storage_named(cluster, options.storage)), claim, client));
-  TRY(is_new(client, claim));
+  TRY(check_new_claim(claim, client));
   const ClaimFolder folder = TRY(make_claim_folder(plan, client));
   if (const auto created = client.create(claim.ns, plan.objects()); !created) {
     drop_claim_folder(plan, folder, client);
@@ -255,10 +246,11 @@ Command storage_claim_command() {
       .options =
           [](Line& line, StorageClaimOptions& options) {
             line.argument("NAME", options.name, "Name of the claim").required();
-            line.value("--on", options.storage, "STORAGE", "Storage").required();
+            line.value("--on", options.storage, "STORAGE", "Storage; with --kubeconfig a StorageClass")
+                .required();
             line.value("--size", options.size, "SIZE", "Size of the volume, such as 10Gi; it is not enforced")
                 .required();
-            add_namespace(line, options.ns, "Namespace of the claim (default: default)");
+            add_access(line, options.common, options.ns);
             line.value("--owner", options.owner, "UID:GID",
                        "Owner of the folder, mode 0770 (default: root, and pods of every user may write, "
                        "mode 0777)");

@@ -44,8 +44,17 @@ enum class ClaimFiles { kept, deleted };
 /// and empty, and if nobody else has created the claim meanwhile. Best effort.
 void drop_claim_folder(const ClaimPlan& plan, const ClaimFolder& folder, session::ClusterClient& client);
 
+/// Fault::usage if the namespace has a claim of that name, whatever made it.
+[[nodiscard]] Result<> check_new_claim(const workload::StorageClaim& claim, session::ClusterClient& client);
+
+/// With a kubeconfig: a claim whose volume a StorageClass makes, because storages of gpuadm are folders of
+/// hosts. Fault::blocked with the names of the classes.
+[[nodiscard]] Result<Outcome> claim_from_class(const workload::StorageClaim& claim,
+                                               const std::string& storage_class, Format format,
+                                               session::ClusterClient& client, Io& io);
+
 /// The cluster with its storages, as far as a cluster file is known: the operator's, or the one on the
-/// control plane.
+/// control plane. With a kubeconfig, none is known.
 [[nodiscard]] Result<spec::Cluster> with_known_storages(const Hosts& hosts, const spec::Cluster& cluster,
                                                         session::ClusterClient& client);
 

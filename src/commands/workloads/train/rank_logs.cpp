@@ -87,7 +87,8 @@ Result<std::string> RankLogs::read(const std::string& requests, std::size_t pods
   transport::Command command = TRY(session::command_of(
       {.label = "read the logs",
        .asset = "playbooks/read/pod-logs.sh",
-       .variables = {{"namespace", ns_}, {"requests", requests}, {"most", std::to_string(most_)}}},
+       .variables = {{"namespace", ns_}, {"requests", requests}, {"most", std::to_string(most_)}},
+       .api = true},
       client_.assets()));
   command.output_limit = most_answer;
   // The script reads eight at a time, for 22 s at most.

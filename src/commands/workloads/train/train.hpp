@@ -16,7 +16,8 @@ struct TrainRunOptions {
   Hosts hosts;
   std::vector<std::filesystem::path> files;  ///< a cluster file, and a manifest of a job
   std::string name;                          ///< with a manifest: a host
-  std::string ns;                            ///< empty: of the manifest, otherwise "default"
+  std::string ns;                            ///< empty: of the manifest, otherwise `context_ns`
+  std::string context_ns;                    ///< of the kubeconfig; empty: "default"
   std::string image;
   std::vector<std::string> command;
   int nodes = 1;

@@ -11,7 +11,10 @@ void add_job(Line& line, TrainRunOptions& options) {
   line.repeated("-f,--file", options.files, "FILE",
                 "Cluster file, or the manifest of a job: PyTorchJob, MPIJob, TFJob, TrainJob or Job; can be "
                 "repeated");
-  add_namespace(line, options.ns, "Namespace of the job (default: default)");
+  add_kubeconfig(line, options.common, options.context_ns,
+                 add_namespace(line, options.ns,
+                               "Namespace (default: of the manifest, with --kubeconfig that of its context, "
+                               "otherwise default)"));
   line.value("--image", options.image, "IMAGE", "Container image");
   line.value("--nodes", options.nodes, "N", "Number of ranks, each on a node of its own (default 1)")
       .range(1, 10'000);
@@ -55,7 +58,7 @@ void add_job(Line& line, TrainRunOptions& options) {
 void add_existing_job(Line& line, TrainOptions& options) {
   line.argument("NAME", options.name, "Name of the job").required();
   add_hosts(line, options.hosts);
-  add_namespace(line, options.ns, "Namespace of the job (default: default)");
+  add_access(line, options.common, options.ns);
   add_connection(line, options.common);
 }
 

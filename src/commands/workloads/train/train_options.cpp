@@ -272,6 +272,9 @@ Result<TrainRequest> read_train_request(const TrainRunOptions& options) {
     request.job = TRY(job_of(options, request));
   }
   TrainJob& job = request.job;
+  const bool has_own_ns = std::ranges::any_of(
+      files.manifest, [](const Tree& one) { return !text_at(one, {"metadata", "namespace"}).empty(); });
+  if (!options.context_ns.empty() && !has_own_ns) job.ns = options.context_ns;
   if (!options.ns.empty()) job.ns = options.ns;
   TRY(workload::check_service_name("training job", job.name));
   TRY(workload::check_namespace(job.ns));

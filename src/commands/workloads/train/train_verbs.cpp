@@ -215,7 +215,8 @@ Command train_list_command() {
       .options =
           [](Line& line, TrainOptions& options) {
             add_hosts(line, options.hosts);
-            add_namespace(line, options.ns, "Only jobs of this namespace");
+            add_access(line, options.common, options.ns,
+                       "Only jobs of this namespace (default: all, with --kubeconfig that of its context)");
             add_train_format(line, options.form);
             add_connection(line, options.common);
           },
