@@ -90,15 +90,13 @@ Result<CertificateRequest> new_certificate_request(const std::string& common_nam
 Result<CertificateSubject> read_certificate(std::string_view pem) {
   const Certificate certificate = certificate_in(pem);
   if (!certificate) return fail(Fault::parse, "not a certificate in PEM");
-  const auto begins = time_of(X509_get0_notBefore(certificate.get())),
-             ends = time_of(X509_get0_notAfter(certificate.get()));
-  if (!begins || !ends) return fail(Fault::parse, "a certificate without valid times");
+  const auto ends = time_of(X509_get0_notAfter(certificate.get()));
+  if (!ends) return fail(Fault::parse, "a certificate without a valid end");
   std::array<char, 256> name{};
   const int length = X509_NAME_get_text_by_NID(X509_get_subject_name(certificate.get()), NID_commonName,
                                                name.data(), static_cast<int>(name.size()));
   return CertificateSubject{
-      length > 0 ? std::string(name.data(), static_cast<std::size_t>(length)) : std::string(), *begins,
-      *ends};
+      length > 0 ? std::string(name.data(), static_cast<std::size_t>(length)) : std::string(), *ends};
 }
 
 bool is_certificate_of(std::string_view pem, const Secret& key) {

@@ -6,6 +6,10 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <map>
+#include <set>
+
 namespace {
 
 using base::Tree;
@@ -22,6 +26,7 @@ facts::Node gpu_node(std::map<std::string, std::string> capacity, const std::str
 facts::ClusterFacts cluster_of(std::vector<facts::Node> nodes) {
   facts::ClusterFacts facts;
   facts.nodes = std::move(nodes);
+  facts.dra_versions.emplace();  // not served
   return facts;
 }
 
@@ -81,7 +86,48 @@ TEST_CASE("where nodes have only shares, a GPU is as many shares as it is divide
   const auto both =
       cluster_of({gpu_node({{"nvidia.com/gpu", "4"}}), gpu_node({{"nvidia.com/gpu", "16"}}, "4")});
   CHECK(quota_text("2", both) == "requests.nvidia.com/gpu=2");
-  CHECK(workload::quota_of({"1/8", {}, {}, {}}, shared)->notes.front().find("8 shares") != std::string::npos);
+  CHECK(workload::quota_of({"1/4:3", {}, {}, {}}, shared)->notes.empty());
+}
+
+TEST_CASE("shares are refused where no node divides its GPUs so, and noted where nodes differ") {
+  const auto whole = cluster_of({gpu_node({{"nvidia.com/gpu", "4"}})});
+  for (const char* gpus : {"1/4:3", "1/4", "1,1/4:3"}) {
+    const auto quota = workload::quota_of({gpus, {}, {}, {}}, whole);
+    REQUIRE_FALSE(quota);
+    CHECK(quota.error().fault == base::Fault::usage);
+    CHECK(quota.error().what.find("4 shares") != std::string::npos);
+    CHECK(quota.error().hint.find("gpuadm gpu share NODE 4") != std::string::npos);
+  }
+  const auto shared = cluster_of({gpu_node({{"nvidia.com/gpu", "16"}}, "4")});
+  CHECK_FALSE(workload::quota_of({"1/8", {}, {}, {}}, shared));
+  CHECK_FALSE(workload::quota_of({"1/4", {}, {}, {}}, cluster_of({})));
+  const auto both =
+      cluster_of({gpu_node({{"nvidia.com/gpu", "4"}}), gpu_node({{"nvidia.com/gpu", "16"}}, "4")});
+  const auto quota = workload::quota_of({"1/4:3", {}, {}, {}}, both);
+  REQUIRE(quota);
+  CHECK(quota->hard.at("requests.nvidia.com/gpu") == "3");
+  REQUIRE(quota->notes.size() == 1);
+  CHECK(quota->notes.front().find("is a whole GPU") != std::string::npos);
+}
+
+TEST_CASE("device classes that could not be read are an error where the cluster may have some") {
+  facts::ClusterFacts cluster = cluster_of({gpu_node({{"nvidia.com/gpu", "4"}})});
+  const auto classes = workload::gpu_classes_of(cluster);
+  REQUIRE(classes);
+  CHECK(classes->empty());
+  cluster.dra_versions = {"v1alpha2"};  // had no device classes
+  CHECK(workload::gpu_classes_of(cluster));
+  cluster.dra_versions = {"v1"};
+  CHECK_FALSE(workload::gpu_classes_of(cluster));
+  const auto quota = workload::quota_of({"1", {}, {}, {}}, cluster);
+  REQUIRE_FALSE(quota);
+  CHECK(quota.error().fault == base::Fault::remote);
+  CHECK(quota.error().what.find("device classes") != std::string::npos);
+  cluster.dra_versions.reset();
+  CHECK_FALSE(workload::quota_of({"1", {}, {}, {}}, cluster));
+  cluster.device_classes = {"gpu.nvidia.com", "vfio.gpu.nvidia.com", "compute-domain-daemon.nvidia.com"};
+  CHECK(workload::unlimited_gpus({{"requests.nvidia.com/gpu", "1"}}, cluster) ==
+        std::vector<std::string>{"gpu.nvidia.com", "vfio.gpu.nvidia.com"});
 }
 
 TEST_CASE("devices of NVIDIA's DRA driver are limited by their class, under both names") {
@@ -144,6 +190,8 @@ TEST_CASE("the objects of a user give rights in the namespace only, and to this 
   CHECK(text_of(hard, "requests.cpu") == "8");
   CHECK(text_of(hard, "limits.memory") == "64Gi");
   CHECK(text_of(hard, "requests.storage") == "100Gi");
+  CHECK(text_of(hard, "services.nodeports") == "0");
+  CHECK(text_of(hard, "services.loadbalancers") == "0");
   const std::string range = base::json::write(of_kind(objects, "LimitRange"), 0);
   CHECK(range.find("\"default\":{\"memory\":\"16384Mi\"}") != std::string::npos);
   for (const char* kind : {"RoleBinding", "ClusterRoleBinding"}) {
@@ -157,37 +205,118 @@ TEST_CASE("the objects of a user give rights in the namespace only, and to this 
   CHECK(found.front().identity == "gpuadm:anna:3f2a9c41d0");
 }
 
-TEST_CASE("no rule of a user changes rights, quotas, nodes or volumes of the cluster, or takes all") {
-  int rules = 0;
-  for (const Tree& role : roles()) {
-    const bool whole_cluster = text_of(role, "kind") == "ClusterRole";
+TEST_CASE("a user has these rights and no others") {
+  const std::string all = "create delete deletecollection get list patch update watch",
+                    reads = "get list watch";
+  const std::map<std::string, std::string> allowed = {{"Role /pods", all},
+                                                      {"Role /services", all},
+                                                      {"Role /configmaps", all},
+                                                      {"Role /secrets", all},
+                                                      {"Role /persistentvolumeclaims", all},
+                                                      {"Role apps/deployments", all},
+                                                      {"Role apps/statefulsets", all},
+                                                      {"Role apps/deployments/scale", "get patch update"},
+                                                      {"Role apps/statefulsets/scale", "get patch update"},
+                                                      {"Role batch/jobs", all},
+                                                      {"Role resource.k8s.io/resourceclaims", all},
+                                                      {"Role resource.k8s.io/resourceclaimtemplates", all},
+                                                      {"Role /pods/log", "get"},
+                                                      {"Role /pods/exec", "create get"},
+                                                      {"Role /pods/attach", "create get"},
+                                                      {"Role /pods/portforward", "create get"},
+                                                      {"Role /events", reads},
+                                                      {"Role /resourcequotas", reads},
+                                                      {"Role /limitranges", reads},
+                                                      {"Role /endpoints", reads},
+                                                      {"Role /serviceaccounts", reads},
+                                                      {"Role events.k8s.io/events", reads},
+                                                      {"Role apps/replicasets", reads},
+                                                      {"Role apps/daemonsets", reads},
+                                                      {"Role apps/controllerrevisions", reads},
+                                                      {"Role batch/cronjobs", reads},
+                                                      {"Role /namespaces", "get"},
+                                                      {"ClusterRole /nodes", reads},
+                                                      {"ClusterRole storage.k8s.io/storageclasses", reads},
+                                                      {"ClusterRole node.k8s.io/runtimeclasses", reads},
+                                                      {"ClusterRole resource.k8s.io/deviceclasses", reads},
+                                                      {"ClusterRole resource.k8s.io/resourceslices", reads}};
+  std::map<std::string, std::set<std::string>> found;
+  for (const Tree& role : roles())
     for (const Tree& rule : role.find("rules")->items()) {
-      ++rules;
-      const std::string text = base::json::write(rule, 0);
-      CAPTURE(text);
-      CHECK(text.find('*') == std::string::npos);
-      bool reads = true;
-      for (const Tree& verb : rule.find("verbs")->items()) {
-        const std::string name = verb.text();
-        reads = reads && (name == "get" || name == "list" || name == "watch");
-        for (const char* more : {"bind", "escalate", "impersonate", "approve", "sign"}) CHECK(name != more);
-      }
-      if (whole_cluster) CHECK(reads);
-      for (const Tree& resource : rule.find("resources")->items()) {
-        const std::string name = resource.text();
-        for (const char* guarded :
-             {"roles", "rolebindings", "clusterroles", "clusterrolebindings", "certificatesigningrequests",
-              "persistentvolumes", "serviceaccounts/token", "pods/eviction", "nodes/proxy"})
-          CHECK(name != guarded);
-        const bool is_guarded = name == "resourcequotas" || name == "limitranges" || name == "namespaces" ||
-                                name == "nodes" || name == "serviceaccounts";
-        if (is_guarded) CHECK(reads);
-        if (whole_cluster) CHECK(name != "secrets");
-        if (whole_cluster) CHECK(name != "pods");
-      }
+      CHECK(rule.entries().size() == 3);  // apiGroups, resources and verbs
+      for (const Tree& group : rule.find("apiGroups")->items())
+        for (const Tree& resource : rule.find("resources")->items())
+          for (const Tree& verb : rule.find("verbs")->items())
+            found[text_of(role, "kind") + " " + group.text() + "/" + resource.text()].insert(verb.text());
     }
+  std::map<std::string, std::string> rights;
+  for (const auto& [object, verbs] : found)
+    for (const std::string& verb : verbs) {
+      std::string& text = rights[object];
+      text += (text.empty() ? "" : " ") + verb;
+    }
+  for (const auto& [object, verbs] : rights) {
+    CAPTURE(object);
+    CAPTURE(verbs);
+    CHECK(allowed.contains(object));
+    if (allowed.contains(object)) CHECK(verbs == allowed.at(object));
   }
-  CHECK(rules > 5);
+  CHECK(rights.size() == allowed.size());
+}
+
+TEST_CASE("service accounts with rights make a namespace unfit for a user") {
+  const auto bindings = [](const char* text) {
+    return std::vector<Tree>{base::json::read(text, "t").value()};
+  };
+  const auto refused = [&](const char* text) {
+    const auto checked = workload::check_accounts("team", bindings(text));
+    if (!checked) CHECK(checked.error().fault == base::Fault::blocked);
+    return checked ? std::string() : checked.error().what;
+  };
+  const auto binding = [](const std::string& subject, const std::string& metadata = R"("name":"deploy")") {
+    return R"({"kind":"ClusterRoleBinding","metadata":{)" + metadata +
+           R"(},"roleRef":{"kind":"ClusterRole","name":"cluster-admin"},"subjects":[)" + subject + "]}";
+  };
+  CHECK(refused(binding(R"({"kind":"ServiceAccount","namespace":"team","name":"ci"})").c_str())
+            .find("ClusterRoleBinding deploy") != std::string::npos);
+  CHECK_FALSE(refused(binding(R"({"kind":"Group","name":"system:serviceaccounts:team"})").c_str()).empty());
+  CHECK_FALSE(refused(binding(R"({"kind":"Group","name":"system:serviceaccounts"})").c_str()).empty());
+  CHECK_FALSE(refused(binding(R"({"kind":"User","name":"system:serviceaccount:team:ci"})").c_str()).empty());
+  CHECK(refused(binding(R"({"kind":"ServiceAccount","namespace":"other","name":"ci"})").c_str()).empty());
+  CHECK(refused(binding(R"({"kind":"Group","name":"system:serviceaccounts:team2"})").c_str()).empty());
+  CHECK(refused(binding(R"({"kind":"User","name":"team"})").c_str()).empty());
+  CHECK(
+      refused(
+          binding(R"({"kind":"Group","name":"system:serviceaccounts"})",
+                  R"("name":"x","labels":{"app.kubernetes.io/managed-by":"gpuadm","gpuadm.io/kind":"user"})")
+              .c_str())
+          .empty());
+  CHECK(refused(R"({"kind":"ClusterRoleBinding","metadata":{"name":"system:service-account-issuer-discovery"},
+    "roleRef":{"kind":"ClusterRole","name":"system:service-account-issuer-discovery"},
+    "subjects":[{"kind":"Group","name":"system:serviceaccounts"}]})")
+            .empty());
+  // A subject without a namespace is of that of its binding.
+  CHECK_FALSE(refused(R"({"kind":"RoleBinding","metadata":{"name":"x","namespace":"team"},
+    "roleRef":{"kind":"Role","name":"x"},"subjects":[{"kind":"ServiceAccount","name":"ci"}]})")
+                  .empty());
+}
+
+TEST_CASE("pods of a user have no priority of the cluster's own, and that quota is not the user's") {
+  auto objects = workload::objects_of(plan_of({"2", {}, {}, {}}), roles());
+  const auto priority = std::ranges::find_if(objects, [](const Tree& object) {
+    return text_at(object, {"metadata", "name"}) == "gpuadm-user-anna-priority";
+  });
+  REQUIRE(priority != objects.end());
+  CHECK(base::json::write(*priority->find("spec"), 0) ==
+        R"({"hard":{"pods":"0"},"scopeSelector":{"matchExpressions":[{"scopeName":"PriorityClass",)"
+        R"("operator":"In","values":["system-node-critical","system-cluster-critical"]}]}})");
+  for (int order = 0; order < 2; ++order) {
+    const auto users = workload::users_in(objects);
+    REQUIRE(users.size() == 1);
+    CHECK(users.front().hard.at("requests.nvidia.com/gpu") == "2");
+    CHECK_FALSE(users.front().hard.contains("pods"));
+    std::ranges::reverse(objects);
+  }
 }
 
 TEST_CASE("equal objects are not changed, whatever the API server adds and however it writes quantities") {
@@ -199,17 +328,36 @@ TEST_CASE("equal objects are not changed, whatever the API server adds and howev
   quota["spec"]["hard"].set("requests.cpu", "500m");
   quota.set("status", Tree::map());
   CHECK(workload::has_all_of(quota, desired));
+  // What an administrator has set stays; a limit of gpuadm that is not wanted any more is deleted.
   quota["spec"]["hard"].set("pods", "3");
+  quota["spec"]["hard"].set("services.nodeports", "2");
+  CHECK(workload::has_all_of(quota, desired));
+  quota["spec"]["hard"].set("requests.storage", "1Ti");
   CHECK_FALSE(workload::has_all_of(quota, desired));
   const Tree patch = workload::patch_to(quota, desired);
   CHECK(text_at(patch, {"metadata", "resourceVersion"}) == "7");
-  REQUIRE(patch.at({"spec", "hard", "pods"}));
-  CHECK(patch.at({"spec", "hard", "pods"})->is_null());
-  quota["spec"]["hard"].erase("pods");
+  CHECK(text_at(patch, {"spec", "hard", "pods"}) == "3");
+  CHECK(text_at(patch, {"spec", "hard", "services.nodeports"}) == "2");
+  REQUIRE(patch.at({"spec", "hard", "requests.storage"}));
+  CHECK(patch.at({"spec", "hard", "requests.storage"})->is_null());
+  quota["spec"]["hard"].erase("requests.storage");
   quota["spec"]["hard"].set("requests.nvidia.com/gpu", "3");
   CHECK_FALSE(workload::has_all_of(quota, desired));
   quota["metadata"]["labels"].erase("gpuadm.io/name");
   CHECK_FALSE(workload::has_all_of(quota, desired));
+}
+
+TEST_CASE("the end of a certificate is removed with its identity") {
+  const auto objects = workload::objects_of(plan_of({"1", {}, {}, {}}), roles());
+  const Tree desired = objects.back();
+  Tree binding = desired;
+  binding["metadata"]["annotations"].set("gpuadm.io/certificate-ends", "2027-02-28T00:00:00Z");
+  CHECK_FALSE(workload::patch_to(binding, desired).at({"metadata", "annotations"}));
+  binding["subjects"].items().front().set("name", "gpuadm:anna:0000000000");
+  const Tree patch = workload::patch_to(binding, desired);
+  const Tree* ends = patch.at({"metadata", "annotations", "gpuadm.io/certificate-ends"});
+  REQUIRE(ends);
+  CHECK(ends->is_null());
 }
 
 TEST_CASE("limits that are not given stay, and what is above a new quota is named") {
@@ -229,6 +377,20 @@ TEST_CASE("limits that are not given stay, and what is above a new quota is name
   REQUIRE(cpus);
   CHECK(cpus->hard.at("requests.nvidia.com/gpu") == "2");
   CHECK(cpus->hard.at("requests.cpu") == "16");
+  // Entries that an administrator has added stay, in both cases; GPUs are replaced as a whole.
+  auto with_others = hard;
+  with_others.insert({{"pods", "20"}, {"limits.cpu", "32"}, {"services.nodeports", "1"}});
+  with_others["requests.nvidia.com/mig-1g.10gb"] = "7";
+  for (const char* gpus : {"", "4"}) {
+    UserLimits limits{gpus, {}, {}, {}};
+    const auto kept = workload::changed_quota(with_others, limits, cluster);
+    REQUIRE(kept);
+    CHECK(kept->hard.at("pods") == "20");
+    CHECK(kept->hard.at("limits.cpu") == "32");
+    CHECK(kept->hard.at("services.nodeports") == "1");
+    CHECK(kept->hard.at("services.loadbalancers") == "0");
+    CHECK(kept->hard.contains("requests.nvidia.com/mig-1g.10gb") == (*gpus == 0));
+  }
   CHECK(workload::exceeded_by({{"requests.cpu", "17"}, {"requests.memory", "1Gi"}}, *cpus).size() == 1);
   CHECK(workload::unlimited_gpus({{"requests.nvidia.com/gpu", "2"}},
                                  cluster_of({gpu_node({{"nvidia.com/mig-1g.10gb", "7"}})})) ==
@@ -308,5 +470,7 @@ TEST_CASE("the API server is that of the cluster's ConfigMaps, or of --server") 
   const Tree config = workload::kubeconfig_of("lab", "anna", "anna", *api, pem, "KEY");
   CHECK(text_of(config, "current-context") == "anna@lab");
   CHECK(workload::certificate_in_kubeconfig(config) == pem);
+  CHECK(workload::authority_in_kubeconfig(config) == pem);
+  CHECK(workload::authority_in_kubeconfig(Tree()).empty());
   CHECK(workload::certificate_in_kubeconfig(Tree()).empty());
 }

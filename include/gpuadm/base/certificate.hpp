@@ -22,7 +22,7 @@ struct CertificateRequest {
 /// What a certificate says of itself. Its signature is not verified.
 struct CertificateSubject {
   std::string common_name;
-  Time begins, ends;  ///< when it is valid
+  Time ends;  ///< it is valid until then
 };
 /// The first certificate of a PEM text. Fault::parse if there is none.
 [[nodiscard]] Result<CertificateSubject> read_certificate(std::string_view pem);

@@ -57,11 +57,19 @@ struct UserQuota {
 };
 /// The quota for these limits on this cluster. Every resource of GPUs that a node has gets an entry, those
 /// that are not requested 0; so do device classes of NVIDIA's DRA driver
-/// (https://kubernetes.io/docs/concepts/policy/resource-quotas/). Fault::remote if the nodes could not be
-/// read, Fault::usage for invalid limits.
+/// (https://kubernetes.io/docs/concepts/policy/resource-quotas/). Services that open ports of nodes, or take
+/// addresses from outside, are 0. Fault::remote if the nodes or the device classes could not be read,
+/// Fault::usage for invalid limits, and for shares into which no node divides its GPUs.
 [[nodiscard]] Result<UserQuota> quota_of(const UserLimits& limits, const facts::ClusterFacts& cluster);
-/// The quota of a user who has one, with the limits that are given; those that are empty stay as they are.
-/// Errors as of quota_of. `limits` becomes complete, except its GPUs.
+/// NVIDIA's device classes that give GPUs to claims. Nothing: they could not be read, although the cluster
+/// may have some.
+[[nodiscard]] std::optional<std::vector<std::string>> gpu_classes_of(const facts::ClusterFacts& cluster);
+/// Whether an entry of a ResourceQuota is one of GPUs, cpu, memory or storage as gpuadm writes it. Other
+/// entries stay as an administrator has set them.
+[[nodiscard]] bool is_limited_by_gpuadm(std::string_view entry);
+/// The quota of a user who has one, with the limits that are given; those that are empty stay as they are,
+/// and so do entries that is_limited_by_gpuadm does not name. Errors as of quota_of. `limits` becomes
+/// complete, except its GPUs.
 [[nodiscard]] Result<UserQuota> changed_quota(const std::map<std::string, std::string>& hard,
                                               UserLimits& limits, const facts::ClusterFacts& cluster);
 /// Entries of which the user holds more than this quota allows: they stay until they are deleted.
@@ -71,12 +79,17 @@ struct UserQuota {
 [[nodiscard]] std::vector<std::string> unlimited_gpus(const std::map<std::string, std::string>& hard,
                                                       const facts::ClusterFacts& cluster);
 
+/// Fault::blocked, with the binding, if service accounts of the namespace have rights by one that is not of a
+/// user of gpuadm: a pod can use every service account of its namespace. `bindings`: all RoleBindings and
+/// ClusterRoleBindings of the cluster.
+[[nodiscard]] Result<> check_accounts(const std::string& ns, std::span<const base::Tree> bindings);
+
 /// What the objects of a user are made from.
 struct UserPlan {
   UserRequest request;
   std::string identity;  ///< the user's name for Kubernetes: see new_identity
   UserQuota quota;
-  bool makes_namespace = true;  ///< false: it exists, and another made it
+  bool makes_namespace = true;  ///< false: it exists, and gpuadm did not create it
 };
 /// A name for Kubernetes, "gpuadm:anna:3f2a9c41d0". No other program gives rights to it, and a user who is
 /// removed and added again has another one, so that an old certificate has no rights.
@@ -86,8 +99,9 @@ struct UserPlan {
 
 /// Name of the user's Role, RoleBinding, ClusterRoleBinding, ResourceQuota and LimitRange.
 [[nodiscard]] std::string user_object_name(const std::string& name);
-/// The objects of a user in the order of creation: the Namespace, ResourceQuota, LimitRange, Role and
-/// ClusterRoleBinding, and last the RoleBinding. `roles`: the documents of templates/user-role.yaml.
+/// The objects of a user in the order of creation: the Namespace, the ResourceQuota and one for the
+/// priorities of the cluster's own pods, LimitRange, Role and ClusterRoleBinding, and last the RoleBinding.
+/// `roles`: the documents of templates/user-role.yaml.
 [[nodiscard]] std::vector<base::Tree> objects_of(const UserPlan& plan, std::span<const base::Tree> roles);
 /// The ClusterRole of all users.
 [[nodiscard]] base::Tree user_cluster_role_of(std::span<const base::Tree> roles);
@@ -95,7 +109,8 @@ struct UserPlan {
 /// Whether an object has what the desired one sets: spec, rules, subjects and labels. Quantities are compared
 /// as numbers.
 [[nodiscard]] bool has_all_of(const base::Tree& existing, const base::Tree& desired);
-/// A JSON merge patch that makes the existing object the desired one. It has the resourceVersion, so that the
+/// A JSON merge patch that makes the existing object the desired one; with other subjects, the annotation of
+/// the certificate's end is removed. It has the resourceVersion, so that the
 /// API server refuses it if the object was changed meanwhile.
 [[nodiscard]] base::Tree patch_to(const base::Tree& existing, const base::Tree& desired);
 
@@ -155,5 +170,7 @@ struct ApiServer {
                                        const std::string& certificate, const std::string& key);
 /// The client certificate in a kubeconfig, for its current context: PEM; empty: none.
 [[nodiscard]] std::string certificate_in_kubeconfig(const base::Tree& kubeconfig);
+/// The certificate of the cluster's authority, in the same way.
+[[nodiscard]] std::string authority_in_kubeconfig(const base::Tree& kubeconfig);
 
 }  // namespace workload

@@ -40,6 +40,15 @@ const Tree* kubeconfig_entry(const Tree& config, std::string_view list, const st
   return nullptr;
 }
 
+/// Data in base64 of the user or the cluster of the current context; empty: none.
+std::string data_in_context(const Tree& kubeconfig, std::string_view list, std::string_view kind,
+                            std::string_view key) {
+  const Tree* context =
+      kubeconfig_entry(kubeconfig, "contexts", text_of(kubeconfig, "current-context"), "context");
+  const Tree* entry = context ? kubeconfig_entry(kubeconfig, list, text_of(*context, kind), kind) : nullptr;
+  return entry ? base::from_base64(text_of(*entry, key)).value_or("") : "";
+}
+
 }  // namespace
 
 Tree signing_request(const std::string& name, const std::string& user, const std::string& request_pem,
@@ -151,11 +160,11 @@ Tree kubeconfig_of(const std::string& cluster, const std::string& user, const st
 }
 
 std::string certificate_in_kubeconfig(const Tree& kubeconfig) {
-  const Tree* context =
-      kubeconfig_entry(kubeconfig, "contexts", text_of(kubeconfig, "current-context"), "context");
-  const Tree* user =
-      context ? kubeconfig_entry(kubeconfig, "users", text_of(*context, "user"), "user") : nullptr;
-  return user ? base::from_base64(text_of(*user, "client-certificate-data")).value_or("") : "";
+  return data_in_context(kubeconfig, "users", "user", "client-certificate-data");
+}
+
+std::string authority_in_kubeconfig(const Tree& kubeconfig) {
+  return data_in_context(kubeconfig, "clusters", "cluster", "certificate-authority-data");
 }
 
 }  // namespace workload

@@ -57,6 +57,17 @@ Tree limit_range_spec(const UserLimits& limits) {
   return Tree::map_of({{"limits", std::move(list)}});
 }
 
+/// No pods with the priority of the cluster's own, for which pods of others would be evicted
+/// (https://kubernetes.io/docs/concepts/policy/resource-quotas/#resource-quota-per-priorityclass).
+Tree priority_quota_spec() {
+  Tree scope = Tree::map_of({{"scopeName", "PriorityClass"},
+                             {"operator", "In"},
+                             {"values", Tree::list_of({"system-node-critical", "system-cluster-critical"})}});
+  return Tree::map_of(
+      {{"hard", Tree::map_of({{"pods", "0"}})},
+       {"scopeSelector", Tree::map_of({{"matchExpressions", Tree(Tree::List{std::move(scope)})}})}});
+}
+
 Tree binding_of(const UserPlan& plan, const char* kind, const std::string& ns, const char* role_kind,
                 const std::string& role, const Tree& labels) {
   Tree binding = user_object(rbac_version, kind, user_object_name(plan.request.name), ns, labels);
@@ -91,6 +102,15 @@ bool same_value(const Tree& existing, const Tree& desired) {
 
 constexpr std::string_view user_parts[] = {"spec", "rules", "subjects"};
 
+/// The desired object, with the entries of a quota that an administrator has set.
+Tree with_entries_of_others(const Tree& existing, Tree desired) {
+  const Tree* has = existing.at({"spec", "hard"});
+  if (!has || !desired.at({"spec", "hard"})) return desired;
+  for (const auto& [resource, amount] : has->entries())
+    if (!is_limited_by_gpuadm(resource)) desired["spec"]["hard"].set(resource, amount);
+  return desired;
+}
+
 }  // namespace
 
 Result<std::string> new_identity(const std::string& name) {
@@ -123,6 +143,9 @@ std::vector<Tree> objects_of(const UserPlan& plan, std::span<const Tree> roles) 
   Tree quota = user_object("v1", "ResourceQuota", name, ns, labels);
   quota.set("spec", Tree::map_of({{"hard", quota_tree(plan.quota.hard)}}));
   objects.push_back(std::move(quota));
+  Tree priority = user_object("v1", "ResourceQuota", name + "-priority", ns, labels);
+  priority.set("spec", priority_quota_spec());
+  objects.push_back(std::move(priority));
   Tree range = user_object("v1", "LimitRange", name, ns, labels);
   range.set("spec", limit_range_spec(request.limits));
   objects.push_back(std::move(range));
@@ -143,13 +166,14 @@ Tree user_cluster_role_of(std::span<const Tree> roles) {
 }
 
 bool has_all_of(const Tree& existing, const Tree& desired) {
+  const Tree all = with_entries_of_others(existing, desired);
   for (const std::string_view part : user_parts) {
-    const Tree* wanted = desired.find(part);
+    const Tree* wanted = all.find(part);
     const Tree* found = existing.find(part);
     if (wanted && (!found || !same_value(*found, *wanted))) return false;
   }
   // Others may have added labels.
-  const Tree* labels = desired.at({"metadata", "labels"});
+  const Tree* labels = all.at({"metadata", "labels"});
   const Tree* found = existing.at({"metadata", "labels"});
   return !labels || std::ranges::all_of(labels->entries(), [&](const auto& label) {
     const Tree* value = found ? found->find(label.first) : nullptr;
@@ -158,16 +182,21 @@ bool has_all_of(const Tree& existing, const Tree& desired) {
 }
 
 Tree patch_to(const Tree& existing, const Tree& desired) {
+  const Tree all = with_entries_of_others(existing, desired);
   Tree metadata = Tree::map_of({{"resourceVersion", text_at(existing, {"metadata", "resourceVersion"})}});
-  if (const Tree* labels = desired.at({"metadata", "labels"})) metadata.set("labels", *labels);
-  if (const Tree* annotations = desired.at({"metadata", "annotations"}))
+  if (const Tree* labels = all.at({"metadata", "labels"})) metadata.set("labels", *labels);
+  if (const Tree* annotations = all.at({"metadata", "annotations"}))
     metadata.set("annotations", *annotations);
   Tree patch = Tree::map_of({{"metadata", std::move(metadata)}});
   for (const std::string_view part : user_parts)
-    if (const Tree* wanted = desired.find(part)) patch.set(part, *wanted);
+    if (const Tree* wanted = all.find(part)) patch.set(part, *wanted);
+  // The end is that of a certificate of an earlier identity.
+  const Tree *subjects = all.find("subjects"), *had = existing.find("subjects");
+  if (subjects && had && !same_value(*had, *subjects))
+    patch["metadata"]["annotations"].set(certificate_ends_annotation, Tree());
   // In a merge patch, null deletes an entry.
   const Tree* has = existing.at({"spec", "hard"});
-  const Tree* wanted = desired.at({"spec", "hard"});
+  const Tree* wanted = all.at({"spec", "hard"});
   if (has && wanted)
     for (const auto& [resource, amount] : has->entries())
       if (!wanted->find(resource)) patch["spec"]["hard"].set(resource, Tree());

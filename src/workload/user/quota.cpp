@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 namespace workload {
@@ -23,6 +24,8 @@ constexpr std::string_view class_suffix = ".deviceclass.resource.k8s.io/devices"
 /// With a prefix and a random part it is the name in a certificate, of at most 64 bytes (RFC 5280).
 constexpr std::size_t longest_user = 40;
 constexpr std::string_view gpu_class = "gpu.nvidia.com", mig_class = "mig.nvidia.com";
+/// A Service of these kinds opens a port of the nodes, or takes an address from outside.
+constexpr const char* exposing_services[] = {"services.nodeports", "services.loadbalancers"};
 
 /// GPUs of one form, as typed: "2", "1/4:3", "1g.10gb:2".
 struct GpuLimit {
@@ -77,6 +80,11 @@ Offers offered_by(const std::vector<facts::Node>& nodes) {
   return all;
 }
 
+/// "requests.nvidia.com/gpu", "gpu.nvidia.com.deviceclass.resource.k8s.io/devices"
+bool is_gpu_entry(std::string_view entry) {
+  return entry.find("nvidia.com") != std::string_view::npos;
+}
+
 std::string mig_resource(const std::string& profile) {
   return "nvidia.com/mig-" + base::replace_all(profile, "+", ".");
 }
@@ -84,32 +92,34 @@ std::string mig_resource(const std::string& profile) {
 /// The counts of a quota while it is made.
 class Counting {
  public:
-  explicit Counting(const facts::ClusterFacts& cluster) : offered_(offered_by(*cluster.nodes)) {
+  Counting(const facts::ClusterFacts& cluster, const std::vector<std::string>& classes)
+      : offered_(offered_by(*cluster.nodes)) {
     counts_[std::string(gpu_resource)] = 0;
     counts_[std::string(shared_resource)] = 0;
     for (const auto& [resource, unused] : offered_) counts_[resource] = 0;
-    if (cluster.device_classes)
-      for (const std::string& name : *cluster.device_classes)
-        if (name.ends_with(".nvidia.com") && !name.starts_with("compute-domain")) classes_[name] = 0;
+    for (const std::string& name : classes) classes_[name] = 0;
     if (!cluster.slices) return;
     for (const facts::ResourceSlice& slice : *cluster.slices)
       for (const facts::Device& device : slice.devices)
         if (slice.driver == gpu_class) ++devices_[std::string(device.type == "mig" ? mig_class : gpu_class)];
   }
 
-  void add(const GpuLimit& limit, std::vector<std::string>& notes) {
+  Result<> add(const GpuLimit& limit, std::vector<std::string>& notes) {
     switch (limit.request.form) {
       case GpuRequest::Form::none:
-        return;
+        break;
       case GpuRequest::Form::whole:
         add_whole(limit.count, notes);
-        return add_class(gpu_class, limit.count);
+        add_class(gpu_class, limit.count);
+        break;
       case GpuRequest::Form::share:
         return add_shares(limit, notes);
       case GpuRequest::Form::mig:
         counts_[mig_resource(limit.request.profile)] += limit.count;
-        return add_class(mig_class, limit.count);
+        add_class(mig_class, limit.count);
+        break;
     }
+    return {};
   }
 
   void finish(UserQuota& quota) const {
@@ -160,15 +170,21 @@ class Counting {
     }
     counts_[std::string(gpu_resource)] += count;
   }
-  void add_shares(const GpuLimit& limit, std::vector<std::string>& notes) {
-    for (const auto& [resource, offer] : offered_)
-      if (offer.shares.contains(limit.request.parts) && mig_profile_of(resource).empty()) {
-        counts_[resource] += limit.count;
-        return;
-      }
-    counts_[std::string(gpu_resource)] += limit.count;
-    notes.push_back(fmt::format("no node divides its GPUs into {} shares: gpuadm gpu share NODE {}",
-                                limit.request.parts, limit.request.parts));
+  /// A share has the name of a whole GPU, which the user would get where no node divides its GPUs.
+  Result<> add_shares(const GpuLimit& limit, std::vector<std::string>& notes) {
+    for (const auto& [resource, offer] : offered_) {
+      if (!offer.shares.contains(limit.request.parts) || !mig_profile_of(resource).empty()) continue;
+      counts_[resource] += limit.count;
+      if (const long long fewest = *offer.shares.begin(); offer.shares.size() > 1)
+        notes.push_back(
+            fmt::format("nodes share their GPUs differently under the name {}: on some nodes, a share of "
+                        "this quota is {}",
+                        resource, fewest == 1 ? "a whole GPU" : fmt::format("1/{} of a GPU", fewest)));
+      return {};
+    }
+    return base::fail(
+        Fault::usage, fmt::format("--gpus: no node divides its GPUs into {} shares", limit.request.parts),
+        fmt::format("divide the GPUs of a node: gpuadm gpu share NODE {}", limit.request.parts));
   }
 
   Offers offered_;
@@ -178,14 +194,37 @@ class Counting {
 
 }  // namespace
 
+std::optional<std::vector<std::string>> gpu_classes_of(const facts::ClusterFacts& cluster) {
+  std::vector<std::string> names;
+  if (cluster.device_classes) {
+    std::ranges::copy_if(*cluster.device_classes, std::back_inserter(names), [](const std::string& name) {
+      return name.ends_with(".nvidia.com") && !name.starts_with("compute-domain");
+    });
+    return names;
+  }
+  // Device classes are in the API from v1alpha3 (Kubernetes 1.31).
+  const auto has_classes = [](const std::string& version) {
+    return version != "v1alpha1" && version != "v1alpha2";
+  };
+  if (!cluster.dra_versions || std::ranges::any_of(*cluster.dra_versions, has_classes)) return std::nullopt;
+  return names;
+}
+
 Result<UserQuota> quota_of(const UserLimits& limits, const facts::ClusterFacts& cluster) {
   if (!cluster.nodes)
     return base::fail(Fault::remote, "the nodes of the cluster could not be read, and so what GPUs they have",
                       "gpuadm doctor --stage cluster");
+  const auto classes = gpu_classes_of(cluster);
+  if (!classes)
+    return base::fail(Fault::remote,
+                      "the device classes of the cluster could not be read, and so which GPUs are given by "
+                      "claims: the quota would not limit them",
+                      "gpuadm doctor --stage cluster");
   UserQuota quota;
-  Counting counting(cluster);
-  for (const GpuLimit& limit : TRY(parse_limits(limits.gpus))) counting.add(limit, quota.notes);
+  Counting counting(cluster, *classes);
+  for (const GpuLimit& limit : TRY(parse_limits(limits.gpus))) TRY(counting.add(limit, quota.notes));
   counting.finish(quota);
+  for (const char* services : exposing_services) quota.hard[services] = "0";
   if (!limits.cpus.empty()) quota.hard["requests.cpu"] = limits.cpus;
   if (!limits.memory.empty()) {
     quota.hard["requests.memory"] = limits.memory;
@@ -204,12 +243,16 @@ Result<UserQuota> changed_quota(const std::map<std::string, std::string>& hard, 
   keep(limits.memory, "requests.memory");
   keep(limits.storage, "requests.storage");
   UserQuota quota = TRY(quota_of(limits, cluster));
-  if (!limits.gpus.empty()) return quota;
-  quota.notes.clear();
+  const bool keeps_gpus = limits.gpus.empty();
+  if (keeps_gpus) quota.notes.clear();
   for (const auto& [entry, amount] : hard)
-    if (entry.find(".nvidia.com") != std::string::npos || entry.starts_with(implicit_prefix))
-      quota.hard[entry] = amount;
+    if (is_gpu_entry(entry) ? keeps_gpus : !is_limited_by_gpuadm(entry)) quota.hard[entry] = amount;
   return quota;
+}
+
+bool is_limited_by_gpuadm(std::string_view entry) {
+  return is_gpu_entry(entry) || entry == "requests.cpu" || entry == "requests.memory" ||
+         entry == "limits.memory" || entry == "requests.storage";
 }
 
 std::vector<std::string> exceeded_by(const std::map<std::string, std::string>& used, const UserQuota& quota) {
@@ -229,11 +272,8 @@ std::vector<std::string> unlimited_gpus(const std::map<std::string, std::string>
   if (cluster.nodes)
     for (const auto& [resource, offer] : offered_by(*cluster.nodes))
       if (!hard.contains("requests." + resource)) names.push_back(resource);
-  if (cluster.device_classes)
-    for (const std::string_view name : {gpu_class, mig_class})
-      if (std::ranges::find(*cluster.device_classes, name) != cluster.device_classes->end() &&
-          !hard.contains(std::string(name) + std::string(class_suffix)))
-        names.emplace_back(name);
+  for (const std::string& name : gpu_classes_of(cluster).value_or(std::vector<std::string>()))
+    if (!hard.contains(name + std::string(class_suffix))) names.push_back(name);
   return names;
 }
 

@@ -1,5 +1,6 @@
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/kube/quantity.hpp"
+#include "gpuadm/workload/addon.hpp"
 #include "gpuadm/workload/objects.hpp"
 #include "gpuadm/workload/user.hpp"
 
@@ -61,7 +62,40 @@ Tree map_tree(const std::map<std::string, std::string>& values) {
   return tree;
 }
 
+/// Whether the subject of a binding is a service account of the namespace, by its own name or by a group.
+bool is_account_of(const Tree& subject, const std::string& binding_ns, const std::string& ns) {
+  const std::string kind = text_of(subject, "kind"), name = text_of(subject, "name");
+  if (kind == "ServiceAccount") {
+    const std::string of = text_of(subject, "namespace");
+    return (of.empty() ? binding_ns : of) == ns;
+  }
+  if (kind == "User") return name.starts_with("system:serviceaccount:" + ns + ":");
+  return kind == "Group" && (name == "system:serviceaccounts" || name == "system:serviceaccounts:" + ns);
+}
+
 }  // namespace
+
+Result<> check_accounts(const std::string& ns, std::span<const Tree> bindings) {
+  for (const Tree& binding : bindings) {
+    const Tree* subjects = binding.find("subjects");
+    // Kubernetes gives this role, which reads the keys of tokens, to all service accounts.
+    if (!subjects || is_of_user(binding) ||
+        text_at(binding, {"roleRef", "name"}) == "system:service-account-issuer-discovery")
+      continue;
+    const std::string binding_ns = text_at(binding, {"metadata", "namespace"});
+    if (std::ranges::none_of(subjects->items(),
+                             [&](const Tree& subject) { return is_account_of(subject, binding_ns, ns); }))
+      continue;
+    const std::string name = base::printable(describe(name_of(binding)), longest_text);
+    return base::fail(
+        base::Fault::blocked,
+        fmt::format("service accounts of the namespace {} have rights by the {}: pods of the user could use "
+                    "them",
+                    ns, name),
+        "choose another: --namespace NAME; or delete the binding, if nothing needs it");
+  }
+  return {};
+}
 
 std::vector<std::string> user_kinds() {
   return {"resourcequotas", "rolebindings.rbac.authorization.k8s.io", "namespaces"};
@@ -77,7 +111,8 @@ std::vector<UserState> users_in(std::span<const Tree> objects) {
     const Tree* labels = object.at({"metadata", "labels"});
     UserState& user = users[user_text(labels->find(name_label))];
     if (kind == "RoleBinding") take_binding(object, user);
-    if (kind == "ResourceQuota") {
+    if (kind == "ResourceQuota" &&
+        text_at(object, {"metadata", "name"}) == user_object_name(text_of(*labels, name_label))) {
       user.has_quota = true;
       user.hard = amounts_in(object.at({"spec", "hard"}));
       user.used = amounts_in(object.at({"status", "used"}));
@@ -109,7 +144,7 @@ std::string usage_of(const UserState& user) {
     if (entry.starts_with("requests.deviceclass.resource.kubernetes.io/")) continue;
     const std::string resource = resource_of_quota(entry);
     const bool is_gpu = resource.find("nvidia.com") != std::string::npos;
-    if (is_gpu && is_zero(hard)) continue;
+    if ((is_gpu || resource.starts_with("services.")) && is_zero(hard)) continue;
     const auto used = user.used.find(entry);
     parts.push_back(fmt::format("{} {} of {}", resource, used == user.used.end() ? "?" : used->second, hard));
   }

@@ -25,7 +25,7 @@ struct UserAddOptions {
   std::string ns, group, server;
   std::filesystem::path output;
   int days = 90;
-  bool existing_namespace = false;  ///< may be one that others made
+  bool existing_namespace = false;  ///< may be one that gpuadm did not create
   Consent consent = Consent::ask;
 };
 
@@ -34,7 +34,7 @@ struct UserAddition {
   workload::UserPlan plan;
   UserChanges changes;
   UserCredentials credentials;
-  bool exists = false, needs_certificate = true;
+  bool needs_certificate = true;
   std::optional<Tree> foreign_namespace;  ///< to get the label of Pod Security
   std::vector<std::string> notes;
 };
@@ -48,7 +48,7 @@ Result<std::optional<Tree>> read_namespace(const UserAddOptions& options,
   Tree ns = std::move(found.front());
   if (ns.at({"metadata", "deletionTimestamp"}))
     return base::fail(Fault::blocked, fmt::format("the namespace {} is being deleted", request.name_space()),
-                      "wait until it is gone, then run again");
+                      "wait until it is deleted, then run again");
   const Tree* labels = ns.at({"metadata", "labels"});
   const bool is_own = labels && text_of(*labels, workload::kind_label) == workload::user_kind &&
                       text_of(*labels, workload::name_label) == request.name;
@@ -61,8 +61,13 @@ Result<std::optional<Tree>> read_namespace(const UserAddOptions& options,
       "choose another: --namespace NAME; or give the user this one: --existing-namespace");
 }
 
-/// Pod Security of a namespace that others made.
-Result<> plan_pod_security(const Tree& ns, UserAddition& addition) {
+/// A namespace that gpuadm did not create: rights of its service accounts, and its Pod Security.
+Result<> plan_foreign_namespace(const Tree& ns, UserAddition& addition, session::ClusterClient& client) {
+  TRY(workload::check_accounts(addition.plan.request.name_space(),
+                               TRY(client.get({.kinds = {"rolebindings.rbac.authorization.k8s.io",
+                                                         "clusterrolebindings.rbac.authorization.k8s.io"},
+                                               .ns = {},
+                                               .selector = {}}))));
   const Tree* labels = ns.at({"metadata", "labels"});
   const std::string level = labels ? text_of(*labels, enforce) : "";
   if (level == "privileged")
@@ -107,7 +112,7 @@ Result<UserAddition> plan_addition(const UserAddOptions& options, ReachedCluster
   const workload::UserRequest& request = plan.request;
   const auto users = TRY(read_users(client));
   const auto user = std::ranges::find(users, request.name, &workload::UserState::name);
-  addition.exists = user != users.end();
+  const bool exists = user != users.end();
   const base::Version kubernetes = TRY(api_version_of(client));
   if (kubernetes < base::Version{1, 19, -1})
     return base::fail(Fault::blocked,
@@ -115,24 +120,27 @@ Result<UserAddition> plan_addition(const UserAddOptions& options, ReachedCluster
                                   kubernetes.minor_text()),
                       "gpuadm upgrade");
   plan.quota = TRY(workload::quota_of(request.limits, TRY(client.read_nodes_and_pods())));
-  plan.identity = addition.exists && workload::user_in_identity(user->identity) == request.name
-                      ? user->identity
-                      : TRY(workload::new_identity(request.name));
+  const bool has_identity = exists && workload::user_in_identity(user->identity) == request.name;
+  plan.identity = has_identity ? user->identity : TRY(workload::new_identity(request.name));
   const auto ns = TRY(read_namespace(options, request, client));
-  plan.makes_namespace = !ns || (addition.exists && user->owns_namespace);
-  if (!plan.makes_namespace) TRY(plan_pod_security(*ns, addition));
+  plan.makes_namespace = !ns || (exists && user->owns_namespace);
+  if (!plan.makes_namespace) TRY(plan_foreign_namespace(*ns, addition, client));
   addition.changes = TRY(compare_user(plan, cluster));
-  if (addition.exists) TRY(check_same(*user, options, addition));
+  if (exists) TRY(check_same(*user, options, addition));
   const std::filesystem::path file =
       options.output.empty() ? kubeconfig_file_of(cluster.spec(), request.name) : options.output;
-  TRY(check_kubeconfig_file(file, request.name));
-  // Another administrator may have the kubeconfig of a user who exists.
-  addition.needs_certificate = !addition.exists || !user->ends;
   workload::ApiServer api = TRY(read_api_server(client, options.server));
+  TRY(check_kubeconfig_file(file, request.name, plan.identity, api));
+  // Another administrator may have the kubeconfig of a user who exists.
+  addition.needs_certificate = !has_identity || !user->ends;
   addition.credentials = {
       request.name,   request.name_space(), plan.identity, std::chrono::days(options.days),
       std::move(api), kubernetes,           file};
   addition.notes = plan.quota.notes;
+  if (!plan.makes_namespace)
+    addition.notes.push_back(
+        fmt::format("the quota, the limits and Pod Security apply to all pods in {}, also to those of others",
+                    request.name_space()));
   if (const std::string note = workload::pod_security_note(kubernetes); !note.empty())
     addition.notes.push_back(note);
   return addition;
@@ -151,7 +159,7 @@ void show_plan(const UserAddition& addition, const UserAddOptions& options, Io& 
   const std::string& ns = plan.request.name_space();
   std::string text = fmt::format("user {}\n", plan.request.name);
   text += fmt::format("  namespace: {}{}\n", ns,
-                      plan.makes_namespace ? ", with Pod Security baseline" : ", which others made");
+                      plan.makes_namespace ? ", with Pod Security baseline" : ", not created by gpuadm");
   text += fmt::format("  quota: {}\n", quota_line(plan.quota));
   text += fmt::format(
       "  rights: pods, services, secrets, volumes, jobs and claims in {}; reads nodes and classes\n", ns);

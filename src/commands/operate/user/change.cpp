@@ -26,6 +26,7 @@ struct UserKubeconfigOptions {
   int days = 90;
   bool renew = false;   ///< also while the certificate in the file is valid
   bool revoke = false;  ///< earlier certificates lose their rights
+  Consent consent = Consent::ask;
 };
 
 workload::UserPlan plan_of_user(const workload::UserState& user) {
@@ -45,7 +46,6 @@ Result<> has_rights(const workload::UserState& user, const UserTarget& target) {
 /// Shows the quota, or changes it. Running pods stay.
 Result<Outcome> user_quota(const UserQuotaOptions& options, Io& io) {
   workload::UserLimits limits = options.limits;
-  TRY(workload::check_user({options.user.name, {}, limits, {}}));
   const bool changes_it =
       !limits.gpus.empty() || !limits.cpus.empty() || !limits.memory.empty() || !limits.storage.empty();
   const auto cluster = TRY(ReachedCluster::open(
@@ -54,6 +54,7 @@ Result<Outcome> user_quota(const UserQuotaOptions& options, Io& io) {
       io));
   session::ClusterClient& client = cluster->client();
   const workload::UserState user = TRY(find_user(client, options.user.name));
+  TRY(workload::check_user({user.name, user.ns, limits, {}}));
   if (!changes_it) {
     io.out(fmt::format("user {}: {}\n", user.name, workload::usage_of(user)));
     return Outcome::done;
@@ -103,17 +104,31 @@ Result<> replace_identity(workload::UserState& user, ReachedCluster& cluster) {
   return {};
 }
 
+/// Asks before the rights are taken from earlier certificates. Nothing: they may be; otherwise how it ended.
+Result<std::optional<Outcome>> confirm_revocation(const UserKubeconfigOptions& options, Io& io) {
+  io.out(fmt::format("will take the rights from all earlier certificates of {}\n", options.user.name));
+  if (options.consent == Consent::preview) {
+    io.out("dry run: nothing was changed\n");
+    return Outcome::done;
+  }
+  if (options.consent == Consent::given || TRY(session::confirmed("Revoke them?", io))) return std::nullopt;
+  io.out("nothing was changed\n");
+  return Outcome::interrupted;
+}
+
 /// Writes a kubeconfig with a new certificate, unless the file has a valid one.
 Result<Outcome> user_kubeconfig(const UserKubeconfigOptions& options, Io& io) {
-  const auto cluster =
-      TRY(ReachedCluster::open(options.user.hosts, options.user.common, session::Access::full, io));
+  const auto cluster = TRY(ReachedCluster::open(
+      options.user.hosts, options.user.common,
+      options.consent == Consent::preview ? session::Access::read_only : session::Access::full, io));
   session::ClusterClient& client = cluster->client();
   workload::UserState user = TRY(find_user(client, options.user.name));
   TRY(has_rights(user, options.user));
   const std::filesystem::path file =
       options.output.empty() ? kubeconfig_file_of(cluster->spec(), user.name) : options.output;
   const std::string shown = base::printable(file.string(), 300);
-  TRY(check_kubeconfig_file(file, user.name));
+  const workload::ApiServer api = TRY(read_api_server(client, options.server));
+  TRY(check_kubeconfig_file(file, user.name, user.identity, api));
   const std::chrono::days days(options.days);
   if (const auto valid = valid_certificate_in(file, user.identity);
       valid && !options.renew && !options.revoke) {
@@ -122,14 +137,24 @@ Result<Outcome> user_kubeconfig(const UserKubeconfigOptions& options, Io& io) {
                                         base::now())));
     return Outcome::done;
   }
-  const workload::ApiServer api = TRY(read_api_server(client, options.server));
   const base::Version kubernetes = TRY(api_version_of(client));
-  if (options.revoke) TRY(replace_identity(user, *cluster));
+  if (options.revoke) {
+    if (const auto ended = TRY(confirm_revocation(options, io))) return *ended;
+    TRY(replace_identity(user, *cluster));
+  }
   const auto certificate =
-      TRY(issue_credentials({user.name, user.ns, user.identity, days, api, kubernetes, file}, *cluster, io));
+      issue_credentials({user.name, user.ns, user.identity, days, api, kubernetes, file}, *cluster, io);
+  if (!certificate && options.revoke) {
+    base::Error error = certificate.error();
+    error.what = fmt::format("earlier certificates of {} have no rights now, and there is no new one: {}",
+                             user.name, error.what);
+    error.hint += (error.hint.empty() ? "" : "; then: ") + user_command("kubeconfig", options.user);
+    return std::unexpected(std::move(error));
+  }
+  if (!certificate) return std::unexpected(certificate.error());
   if (options.revoke) io.out(fmt::format("earlier certificates of {} have no rights now\n", user.name));
   io.out(fmt::format("{}: wrote the kubeconfig of {}; give it to the user only\n  {}\n", shown, user.name,
-                     describe_end(certificate, days)));
+                     describe_end(*certificate, days)));
   return Outcome::done;
 }
 
@@ -162,8 +187,9 @@ Command user_kubeconfig_command() {
           [](Line& line, UserKubeconfigOptions& options) {
             add_user_target(line, options.user);
             line.flag("--renew", options.renew, "Also if the certificate in the file is valid");
-            line.flag("--revoke", options.revoke,
-                      "Take the rights from all earlier certificates of the user");
+            const Option revoke =
+                line.flag("--revoke", options.revoke,
+                          "Take the rights from all earlier certificates of the user, after a question");
             line.value("--days", options.days, "DAYS",
                        "How long the certificate is valid, from Kubernetes 1.22 (default 90)")
                 .range(1, 3650);
@@ -171,6 +197,9 @@ Command user_kubeconfig_command() {
                        "Address of the API server in the kubeconfig (default: that of the cluster)");
             line.value("--output", options.output, "FILE",
                        "Kubeconfig to write (default: in ~/.local/state/gpuadm)");
+            Option dry_run = add_dry_run(line, options.consent);
+            add_yes(line, options.consent).excludes(dry_run).needs(revoke);
+            dry_run.needs(revoke);
           },
       .examples = {{"gpuadm user kubeconfig anna --renew -f cluster.yaml", "before the certificate ends"},
                    {"gpuadm user kubeconfig anna --revoke -f cluster.yaml", "after a laptop was lost"}},

@@ -23,6 +23,10 @@ using base::Tree;
 constexpr const char* roles_asset = "templates/user-role.yaml";
 constexpr std::size_t largest_kubeconfig = 1u << 20;
 
+Result<Tree> read_kubeconfig(const std::filesystem::path& file) {
+  return base::yaml::read(TRY(base::read_file(file, largest_kubeconfig)), file.string());
+}
+
 }  // namespace
 
 void add_user_target(Line& line, UserTarget& target) {
@@ -80,25 +84,35 @@ std::filesystem::path kubeconfig_file_of(const spec::Cluster& cluster, const std
   return base::state_directory() / cluster.name / "users" / (user + ".kubeconfig");
 }
 
-Result<> check_kubeconfig_file(const std::filesystem::path& file, const std::string& user) {
+Result<> check_kubeconfig_file(const std::filesystem::path& file, const std::string& user,
+                               const std::string& identity, const workload::ApiServer& api) {
   std::error_code error;
   if (!std::filesystem::exists(std::filesystem::symlink_status(file, error))) return {};
   const std::string hint = "choose another file: --output FILE";
   const std::string shown = base::printable(file.string(), 300);
-  const auto text = base::read_file(file, largest_kubeconfig);
-  if (!text) return base::fail(Fault::usage, text.error().what, hint);
-  const auto config = base::yaml::read(*text, file.string());
-  const std::string pem = config ? workload::certificate_in_kubeconfig(*config) : "";
-  const auto certificate = base::read_certificate(pem);
-  if (certificate && workload::user_in_identity(certificate->common_name) == user) return {};
-  return base::fail(Fault::usage,
-                    fmt::format("{} exists, and is not a kubeconfig of the user {}", shown, user), hint);
+  const auto config = read_kubeconfig(file);
+  if (!config) return base::fail(Fault::usage, config.error().what, hint);
+  const auto certificate = base::read_certificate(workload::certificate_in_kubeconfig(*config));
+  if (!certificate || workload::user_in_identity(certificate->common_name) != user)
+    return base::fail(Fault::usage,
+                      fmt::format("{} exists, and is not a kubeconfig of the user {}", shown, user), hint);
+  if (certificate->common_name == identity || workload::authority_in_kubeconfig(*config) == api.authority)
+    return {};
+  return base::fail(
+      Fault::usage,
+      fmt::format("{} exists, and is a kubeconfig of the user {} in another cluster", shown, user), hint);
+}
+
+std::string identity_in(const std::filesystem::path& file) {
+  const auto config = read_kubeconfig(file);
+  if (!config) return {};
+  const auto certificate = base::read_certificate(workload::certificate_in_kubeconfig(*config));
+  return certificate ? certificate->common_name : "";
 }
 
 std::optional<base::CertificateSubject> valid_certificate_in(const std::filesystem::path& file,
                                                              const std::string& identity) {
-  const auto text = base::read_file(file, largest_kubeconfig);
-  const auto config = text ? base::yaml::read(*text, file.string()) : std::unexpected(text.error());
+  const auto config = read_kubeconfig(file);
   if (!config) return std::nullopt;
   const auto certificate = base::read_certificate(workload::certificate_in_kubeconfig(*config));
   if (!certificate || certificate->common_name != identity || certificate->ends <= base::now())

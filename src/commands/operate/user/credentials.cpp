@@ -63,9 +63,9 @@ Result<std::string> wait_for_certificate(const Tree& reference, ReachedCluster& 
                     "kubectl -n kube-system logs -l component=kube-controller-manager");
 }
 
-/// The signed certificate. The request is deleted, whatever happens.
+/// The signed certificate. The request is deleted, whatever happens; if it cannot be, a note says so.
 Result<std::string> sign(const UserCredentials& credentials, const std::string& request_pem,
-                         ReachedCluster& cluster) {
+                         ReachedCluster& cluster, Io& io) {
   session::ClusterClient& client = cluster.client();
   const std::string name =
       fmt::format("{}-{}", workload::user_object_name(credentials.user), TRY(workload::new_instance()));
@@ -76,9 +76,14 @@ Result<std::string> sign(const UserCredentials& credentials, const std::string& 
     TRY(approve(name, client));
     return wait_for_certificate(request, cluster);
   }();
-  if (const auto made = client.find({request}, transport::Purpose::clean_up))
-    if (const auto deleted = client.remove_objects(*made); !deleted && signed_certificate)
-      return std::unexpected(deleted.error());
+  const auto deleted = [&]() -> Result<> {
+    return client.remove_objects(TRY(client.find({request}, transport::Purpose::clean_up)));
+  }();
+  if (!deleted)
+    io.err(
+        fmt::format("note: the certificate request was not deleted: {}\n  kubectl delete "
+                    "certificatesigningrequest {}\n",
+                    deleted.error().what, name));
   return signed_certificate;
 }
 
@@ -103,7 +108,7 @@ Result<base::CertificateSubject> issue_credentials(const UserCredentials& creden
                        base::human_seconds(static_cast<double>(signing_timeout.count()))));
   const base::CertificateRequest request =
       TRY(base::new_certificate_request(credentials.identity, std::string(workload::users_group)));
-  const std::string pem = TRY(sign(credentials, request.request, cluster));
+  const std::string pem = TRY(sign(credentials, request.request, cluster, io));
   const base::CertificateSubject subject = TRY(verified(pem, request.key, credentials.identity));
   const Tree config = workload::kubeconfig_of(cluster.spec().name, credentials.user, credentials.ns,
                                               credentials.api, pem, request.key.reveal());

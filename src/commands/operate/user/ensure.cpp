@@ -109,7 +109,7 @@ Result<> apply_changes(const UserChanges& changes, const std::string& ns, sessio
     if (!done) return explained(done.error());
   }
   // One at a time, and none is deleted again: of two administrators, one fails at the first object that the
-  // other has made, and one gets to the end.
+  // other has made, and one of the two runs completes.
   for (const Tree& object : changes.missing)
     if (const auto created = client.create(ns, {object}); !created) return explained(created.error());
   return {};

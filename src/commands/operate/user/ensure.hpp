@@ -22,7 +22,7 @@ struct UserChanges {
 /// "create Namespace anna", "change ResourceQuota anna/gpuadm-user-anna"
 [[nodiscard]] std::vector<std::string> lines_of(const UserChanges& changes);
 /// Changes what differs, and creates what is missing, in its order; a repetition completes it. Fault::blocked
-/// if another administrator was faster: one of two gets to the end.
+/// if another administrator was faster: one of the two runs completes.
 [[nodiscard]] Result<> apply_changes(const UserChanges& changes, const std::string& ns,
                                      session::ClusterClient& client);
 

@@ -3,6 +3,7 @@
 #include "gpuadm/workload/addon.hpp"
 #include "gpuadm/workload/objects.hpp"
 #include "gpuadm/workload/state.hpp"
+#include "gpuadm/workload/storage.hpp"
 
 #include "commands/operate/user/user.hpp"
 #include "commands/shared_options.hpp"
@@ -51,10 +52,10 @@ Result<UserHoldings> read_holdings(const workload::UserState& user, session::Clu
     holdings.volumes.push_back(fmt::format(
         "{} ({})", name, base::printable(text_at(object, {"spec", "resources", "requests", "storage"}), 50)));
   }
-  for (Tree& volume : TRY(client.get(
-           {{"persistentvolumes"},
-            {},
-            fmt::format("{}={},{}", workload::managed_by_label, workload::managed_by, "gpuadm.io/storage")})))
+  for (Tree& volume : TRY(client.get({{"persistentvolumes"},
+                                      {},
+                                      fmt::format("{}={},{}", workload::managed_by_label,
+                                                  workload::managed_by, workload::storage_label)})))
     if (text_at(volume, {"spec", "claimRef", "namespace"}) == user.ns)
       holdings.storage_volumes.push_back(std::move(volume));
   return holdings;
@@ -76,7 +77,8 @@ void show_losses(const workload::UserState& user, const UserHoldings& holdings, 
   std::string text =
       fmt::format("will remove the user {}, whose certificates then have no rights\n", user.name);
   if (!user.owns_namespace) {
-    text += fmt::format("  the namespace {} stays with everything in it, because others made it\n", user.ns);
+    text += fmt::format("  the namespace {} stays with everything in it, because gpuadm did not create it\n",
+                        user.ns);
     io.out(text);
     return;
   }
@@ -135,7 +137,7 @@ Result<Outcome> user_remove(const UserRemoveOptions& options, Io& io) {
   TRY(delete_user(user, objects, holdings, client));
   const std::filesystem::path file = kubeconfig_file_of(cluster->spec(), user.name);
   std::error_code error;
-  if (std::filesystem::remove(file, error))
+  if (!user.identity.empty() && identity_in(file) == user.identity && std::filesystem::remove(file, error))
     io.out(fmt::format("deleted {}\n", base::printable(file.string(), 300)));
   io.out(fmt::format("the user {} was removed\n", user.name));
   if (user.owns_namespace)

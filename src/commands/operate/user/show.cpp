@@ -70,8 +70,8 @@ Result<Outcome> user_show(const UserShowOptions& options, Io& io) {
     return Outcome::done;
   }
   io.out(fmt::format("user {}\n  namespace: {}{}\n  Pod Security: {}\n  quota: {}\n  certificate ends: {}\n",
-                     user.name, user.ns, user.owns_namespace ? "" : ", which others made", security_of(user),
-                     workload::usage_of(user), workload::end_of(user.ends, now)));
+                     user.name, user.ns, user.owns_namespace ? "" : ", not created by gpuadm",
+                     security_of(user), workload::usage_of(user), workload::end_of(user.ends, now)));
   if (!user.group.empty()) io.out(fmt::format("  group with the same rights: {}\n", user.group));
   if (!user.has_rights) io.out("  it has no rights: complete it with gpuadm user add\n");
   const facts::ClusterFacts facts = TRY(client.read_nodes_and_pods());
@@ -80,6 +80,8 @@ Result<Outcome> user_show(const UserShowOptions& options, Io& io) {
     io.out(fmt::format("  not limited, because nodes have it since the quota was made: {}\n    {} --gpus N\n",
                        base::printable(base::join(unlimited, ", "), 300),
                        user_command("quota", options.user)));
+  if (!workload::gpu_classes_of(facts))
+    io.out("  the device classes could not be read: whether the quota limits GPUs of claims is unknown\n");
   const auto objects = TRY(client.get(
       {.kinds = workload::workload_kinds(), .ns = user.ns, .selector = workload::selector_of("")}));
   std::vector<workload::WorkloadRow> rows = workload::workload_rows(objects);

@@ -35,8 +35,12 @@ void add_user_limits(Line& line, workload::UserLimits& limits, const char* gpus_
 
 /// ~/.local/state/gpuadm/CLUSTER/users/NAME.kubeconfig
 [[nodiscard]] std::filesystem::path kubeconfig_file_of(const spec::Cluster& cluster, const std::string& user);
-/// Fault::usage if the file exists and is not a kubeconfig of this user, written by gpuadm.
-[[nodiscard]] Result<> check_kubeconfig_file(const std::filesystem::path& file, const std::string& user);
+/// Fault::usage if the file exists and is not a kubeconfig of this user, written by gpuadm: of the identity,
+/// or of an earlier one in the cluster of this API server.
+[[nodiscard]] Result<> check_kubeconfig_file(const std::filesystem::path& file, const std::string& user,
+                                             const std::string& identity, const workload::ApiServer& api);
+/// The identity in a kubeconfig file; empty: there is none.
+[[nodiscard]] std::string identity_in(const std::filesystem::path& file);
 /// The certificate of the identity in the file. Nothing: there is none, or it has ended.
 [[nodiscard]] std::optional<base::CertificateSubject> valid_certificate_in(const std::filesystem::path& file,
                                                                            const std::string& identity);
@@ -53,7 +57,8 @@ struct UserCredentials {
 [[nodiscard]] Result<workload::ApiServer> read_api_server(session::ClusterClient& client,
                                                           const std::string& server);
 /// Generates a key on this machine, has the cluster sign a certificate of it, verifies it, writes the
-/// kubeconfig (0600), and records the end of the certificate in the RoleBinding. The key is sent nowhere.
+/// kubeconfig (0600), and records the end of the certificate in the RoleBinding. The key is sent nowhere. A
+/// certificate request that could not be deleted is noted.
 /// Fault::timeout with the reason if the cluster does not sign within a minute.
 [[nodiscard]] Result<base::CertificateSubject> issue_credentials(const UserCredentials& credentials,
                                                                  ReachedCluster& cluster, Io& io);
