@@ -1,7 +1,7 @@
 #include "gpuadm/base/text.hpp"
 
-#include "checks/certificates.hpp"
 #include "checks/cluster/whole.hpp"
+#include "checks/kubelet/certificates.hpp"
 #include "checks/queries.hpp"
 
 #include <algorithm>

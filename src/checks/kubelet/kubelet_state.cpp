@@ -1,7 +1,7 @@
 #include "gpuadm/base/network.hpp"
 #include "gpuadm/base/text.hpp"
 
-#include "checks/certificates.hpp"
+#include "checks/kubelet/certificates.hpp"
 #include "checks/kubelet/disk_pressure.hpp"
 #include "checks/queries.hpp"
 

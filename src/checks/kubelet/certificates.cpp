@@ -1,4 +1,4 @@
-#include "checks/certificates.hpp"
+#include "checks/kubelet/certificates.hpp"
 
 #include "gpuadm/base/time.hpp"
 

@@ -9,7 +9,7 @@ namespace checks {
 /// read, one that is valid for longer than kubeadm makes it, a year and ten for authorities
 /// (https://kubernetes.io/docs/tasks/administer-cluster/kubeadm/kubeadm-certs/), is named with that reason.
 [[nodiscard]] std::string not_yet_valid(const facts::Certificate& certificate, double now);
-/// What mends it.
+/// The remedy.
 constexpr const char* set_clock =
     "set the clock: systemctl enable --now systemd-timesyncd (or chrony), and allow outgoing UDP 123";
 
