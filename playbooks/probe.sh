@@ -912,7 +912,11 @@ certificate_ends() {
       *) block=$block$text$newline ;;
     esac
     case $text in
-      -----END*) ends=$(printf %s "$block" | limit 2 openssl x509 -noout -enddate 2>/dev/null) && line "$name ${ends#notAfter=}" ;;
+      -----END*)
+        dates=$(printf %s "$block" | limit 2 openssl x509 -noout -startdate -enddate 2>/dev/null) || continue
+        begins=${dates%%"$newline"*}
+        line "$name ${dates#*notAfter=} from ${begins#notBefore=}"
+        ;;
     esac
   done
   return 0

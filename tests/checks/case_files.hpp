@@ -17,6 +17,15 @@
 /// stand in one.
 namespace case_files {
 
+/// With sanitizers an examination takes ten times as long: tests that examine every case in many forms take a
+/// sample of the cases then.
+#ifdef __SANITIZE_ADDRESS__
+inline constexpr bool with_sanitizers = true;
+#else
+inline constexpr bool with_sanitizers = false;
+#endif
+inline constexpr std::size_t case_step = with_sanitizers ? 8 : 1;
+
 namespace fs = std::filesystem;
 using base::Tree;
 using report::Finding;

@@ -98,9 +98,9 @@ bool calls_it_well(const std::vector<Finding>& findings, const std::string& id) 
 
 TEST_CASE("no check that fails passes where the sections that its evidence stands in are damaged") {
   const auto data = repository_data();
-  int tried = 0;
+  std::size_t tried = 0, cases = 0;
   for (const auto& entry : fs::recursive_directory_iterator(folder / "checks")) {
-    if (entry.path().extension() != ".yaml") continue;
+    if (entry.path().extension() != ".yaml" || ++cases % case_step != 0) continue;
     const std::string id = entry.path().parent_path().filename();
     const auto test = base::yaml::read(case_text(entry.path()), entry.path().string());
     REQUIRE(test.has_value());
@@ -124,7 +124,7 @@ TEST_CASE("no check that fails passes where the sections that its evidence stand
               fmt::format("{} | {} | {} is {}", id, entry.path().filename().string(), section, damage));
         }
   }
-  CHECK(tried > 500);
+  CHECK(tried > 500 / case_step);
 }
 
 TEST_CASE("no check of the cluster that fails passes where a table that its evidence stands in is damaged") {

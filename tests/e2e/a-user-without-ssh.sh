@@ -62,10 +62,10 @@ base64 -d <<<"$key" | grep -v -e ----- | grep -E '.{40}' >parts
 echo "${key:60:80}" >>parts
 on node 'journalctl -o cat --no-pager && cat /var/log/pods/*/*/*.log' >logs
 grep -q kubelet logs || fail "there is no log of the host"
-find .local/state/gpuadm -type f ! -name anna.kubeconfig | grep -q . || fail "there are no other files"
+! lacks -F "${key:60:80}" "$anna" >/dev/null || fail "the search for the key does not find it"
 while read -r part; do
   lacks -F "$part" logs || fail "the private key is in a log of the host"
-  lacks -F "$part" .local/state/gpuadm --exclude=anna.kubeconfig || fail "the private key is in another file"
+  lacks -F "$part" . --exclude=anna.kubeconfig --exclude=parts || fail "the private key is in another file"
 done <parts
 
 # --- The user works in the namespace.

@@ -336,6 +336,27 @@ TEST_CASE("each check of a training job finds its fault") {
   CHECK(ids == "train.gpus-free train.resources train.shm ");
 }
 
+TEST_CASE("GPUs that others hold are waited for, and those that no node has are not") {
+  workload::TrainJob job = two_ranks();
+  job.placement = workload::Placement::one_per_node;
+  job.roles.front().gpus = *workload::parse_gpus("--gpus", "2");
+  const auto offer = [](const char* node, long long all, long long free) {
+    workload::GpuOffer one;
+    one.node = node, one.resource = "nvidia.com/gpu", one.all = all, one.free = free;
+    if (free < all) one.holders = {"default/ben-0"};
+    return one;
+  };
+  workload::GpuSupply supply;
+  supply.offers = {offer("gpu1", 2, 2), offer("gpu2", 2, 0)};
+  CHECK(workload::held_gpus(job, supply).find("default/ben-0") != std::string::npos);
+  supply.offers[1].free = 2;
+  CHECK(workload::held_gpus(job, supply).empty());
+  supply.offers[1] = offer("gpu2", 1, 0);
+  CHECK(workload::held_gpus(job, supply).empty());
+  job.roles.front().gpus = {};
+  CHECK(workload::held_gpus(job, supply).empty());
+}
+
 TEST_CASE("each check of a training job has a row, from which gpuadm explain knows it") {
   const workload::TrainJob job = two_ranks();
   facts::ClusterFacts cluster;

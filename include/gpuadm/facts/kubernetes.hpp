@@ -12,10 +12,11 @@
 
 namespace facts {
 
-/// A certificate and its expiration, in seconds since 1970.
+/// A certificate and the times between which it is valid, in seconds since 1970.
 struct Certificate {
   std::string path;
   double ends = 0;
+  std::optional<double> begins;  ///< nothing: kubeadm, which prints only the end, was asked
 };
 
 /// A component of the control plane, queried on its own machine.

@@ -33,6 +33,10 @@ struct TrainCheckRow {
 /// Nodes that accept new pods without tolerations.
 [[nodiscard]] std::vector<const facts::Node*> nodes_for_pods(const facts::ClusterFacts& cluster);
 
+/// The GPUs that the job lacks, with their holders, if it runs as soon as others free theirs; empty: it fits
+/// now, or never.
+[[nodiscard]] std::string held_gpus(const TrainJob& job, const GpuSupply& supply);
+
 /// Results of the checks `train.*`, passed ones included. Blockers: the job cannot run now.
 [[nodiscard]] std::vector<report::Finding> examine_train(const TrainCheckInputs& inputs);
 

@@ -1,10 +1,12 @@
 #include "gpuadm/base/text.hpp"
 
 #include "checks/cluster/whole.hpp"
+#include "checks/kubelet/certificates.hpp"
 #include "checks/queries.hpp"
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 /// The control plane.
 namespace checks {
@@ -29,11 +31,21 @@ void healthz(const Whole& w, Verdicts& out) {
 
 void certs_expiry(const Whole& w, Verdicts& out) {
   int seen = 0;
+  std::set<std::string> early;
   for (const auto& [name, host] : w.hosts) {
     if (!host->kubernetes.certificates || !host->clock.probe_begin) continue;
     for (const facts::Certificate& certificate : *host->kubernetes.certificates) {
       if (!certificate.path.starts_with("/etc/kubernetes/")) continue;
       ++seen;
+      if (const std::string why = not_yet_valid(certificate, *host->clock.probe_begin); !why.empty()) {
+        // One clock makes all certificates of a host invalid.
+        if (early.insert(name).second)
+          out.fail(certificate.begins ? Severity::blocker : Severity::warning,
+                   certificate.begins ? "a certificate of the control plane is not yet valid"
+                                      : "a certificate of the control plane is perhaps not yet valid",
+                   fmt::format("{} on {}: {}", certificate.path, name, why), set_clock);
+        continue;
+      }
       const double days = (certificate.ends - *host->clock.probe_begin) / 86400;
       const bool authority = certificate.path.ends_with("ca.crt");
       if (days >= (authority ? 90 : 30)) continue;

@@ -39,6 +39,29 @@ void allocatable_vs_physical(const Whole& w, Verdicts& out) {
   if (!nodes.empty() && compared == 0) out.unknown("no host of a GPU node was examined, or MIG is on");
 }
 
+/// The cluster file's default, one pod for each GPU, is not compared: `gpuadm gpu share` changes a node.
+void sharing(const Whole& w, Verdicts& out) {
+  int shared = 0;
+  for (const facts::Node* node : gpu_nodes(w, out)) {
+    const auto place = std::ranges::find_if(w.cluster.hosts, [&](const spec::Host& host) {
+      return host_of(w, host.name) == host_of(w, node->name);
+    });
+    const facts::Facts* host = host_of(w, node->name);
+    if (!host || place == w.cluster.hosts.end()) continue;
+    const spec::GpuProfile wanted =
+        spec::layout_of(w.cluster, *place, facts::models_of(host->nvidia)).sharing;
+    if (wanted.replicas < 2) continue;
+    ++shared;
+    const auto offered = std::max(1LL, base::to_int(label(*node, "nvidia.com/gpu.replicas")).value_or(1));
+    if (offered != wanted.replicas)
+      out.fail(Severity::warning, "a node does not share its GPUs as the cluster file says",
+               fmt::format("{}: {} for each GPU; the cluster file has {}", node->name,
+                           offered == 1 ? "1 pod" : fmt::format("{} pods", offered), wanted.replicas),
+               fmt::format("gpuadm apply -f FILE, or: gpuadm gpu share {} {}", node->name, wanted.replicas));
+  }
+  if (shared == 0) out.not_applicable("no GPUs are shared by the cluster file");
+}
+
 void capacity_vs_allocatable(const Whole& w, Verdicts& out) {
   for (const facts::Node* node : gpu_nodes(w, out)) {
     const long long capacity = gpu_amount(node->capacity), left = gpu_amount(node->allocatable);
@@ -184,6 +207,12 @@ constexpr std::array cluster_gpu_rows = std::to_array<Check>({
      .reads = "nodes pods",
      .stages = in_cluster,
      .whole = allocatable_vs_physical},
+    {.id = "gk.sharing",
+     .title = "nodes share their GPUs as the cluster file says",
+     .why = "pods that request a share wait otherwise",
+     .reads = "nodes",
+     .stages = in_cluster,
+     .whole = sharing},
     {.id = "gk.capacity-vs-allocatable",
      .title = "every GPU of every node is healthy",
      .why = "unhealthy GPUs are not allocated",

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <set>
 
 namespace checks {
@@ -132,6 +133,8 @@ void unique_machine_id(const Group& group, Verdicts& out) {
 
 /// etcd warns from 1 s on; certificates of one host may not yet be valid on another.
 constexpr double much_skew = 2.0, some_skew = 0.5;
+/// Certificates that kubeadm makes are valid from the time of their host on.
+constexpr double much_to_client = 60;
 
 void time_skew(const Group& group, Verdicts& out) {
   std::string first, last;
@@ -148,6 +151,12 @@ void time_skew(const Group& group, Verdicts& out) {
     return out.fail(
         skew > much_skew ? Severity::blocker : Severity::warning, "the clocks of the hosts differ", evidence,
         "systemctl enable --now systemd-timesyncd (or chrony) on every host, and wait until they agree");
+  if (std::abs(low) > much_to_client)
+    return out.fail(
+        Severity::warning, "the clocks of the hosts and of this machine differ",
+        fmt::format("{} is {} {} this machine", first, base::human_seconds(std::abs(low)),
+                    low < 0 ? "behind" : "ahead of"),
+        "compare both with a clock: date -u; systemctl enable --now systemd-timesyncd (or chrony)");
   out.pass(fmt::format("all clocks are within {:.2f} s", skew));
 }
 

@@ -1,6 +1,7 @@
 #include "gpuadm/base/network.hpp"
 #include "gpuadm/base/text.hpp"
 
+#include "checks/kubelet/certificates.hpp"
 #include "checks/kubelet/disk_pressure.hpp"
 #include "checks/queries.hpp"
 
@@ -80,6 +81,11 @@ void certificate_expiry(const Subject& s, Verdicts& out) {
   const facts::Certificate* client = certificate(s, "/var/lib/kubelet/pki/kubelet-client-current.pem");
   if (!client || !s.facts.clock.probe_begin)
     return out.unknown("the kubelet's certificate could not be read");
+  if (const std::string why = not_yet_valid(*client, *s.facts.clock.probe_begin); !why.empty())
+    return out.fail(client->begins ? Severity::blocker : Severity::warning,
+                    client->begins ? "the kubelet's certificate is not yet valid"
+                                   : "the kubelet's certificate is perhaps not yet valid",
+                    why, set_clock);
   const double days = (client->ends - *s.facts.clock.probe_begin) / 86400;
   const std::string evidence = fmt::format("it expires in {:.0f} days", days);
   if (days < 0)

@@ -35,16 +35,38 @@ void default_route(const Subject& s, Verdicts& out) {
             : "ip route add default via GATEWAY, or set controlPlane.advertiseAddress in the cluster file");
 }
 
+std::string address_of(const facts::Address& address) {
+  return address.cidr.substr(0, address.cidr.find('/'));
+}
+
 void node_ip(const Subject& s, Verdicts& out) {
   const std::string& wanted = s.cluster.control_plane.advertise_address;
   if (wanted.empty() || !is_control_plane(s))
     return out.not_applicable("controlPlane.advertiseAddress is not set");
   std::vector<std::string> own;
-  for (const facts::Address& address : s.facts.network.all_addresses)
-    own.push_back(address.cidr.substr(0, address.cidr.find('/')));
+  for (const facts::Address& address : s.facts.network.all_addresses) own.push_back(address_of(address));
   if (!has(own, wanted))
     out.fail(Severity::blocker, fmt::format("{} is not an address of this host", wanted),
              "its addresses: " + list(own), "set controlPlane.advertiseAddress to one of them, or remove it");
+}
+
+/// kubeadm, the kubelet and flannel select the address of the default route, whatever network gpuadm uses.
+void node_network(const Subject& s, Verdicts& out) {
+  const std::string& used = s.facts.network.default_address;
+  const auto& all = s.facts.network.all_addresses;
+  if (all.empty() || used.empty()) return out.unknown("the address of the default route could not be read");
+  const auto own = std::ranges::find(all, s.host.endpoint.address, address_of);
+  const auto chosen = std::ranges::find(all, used, address_of);
+  if (own == all.end() || chosen == all.end() || s.cluster.control_plane.advertise_address == used)
+    return out.not_applicable("the address in the cluster file is not one of the host's interfaces");
+  if (own->link == chosen->link) return out.pass(fmt::format("{} on {}", used, chosen->link));
+  out.fail(
+      Severity::warning, "the cluster will use another network than the address in the cluster file",
+      fmt::format("{} is on {}; the default route is on {}, whose address {} the kubelet and flannel use",
+                  s.host.endpoint.address, own->link, chosen->link, used),
+      fmt::format("if the nodes reach each other through {}, give its default route the lowest metric; "
+                  "otherwise set controlPlane.advertiseAddress: {}",
+                  own->link, used));
 }
 
 /// The resolver configuration that the kubelet passes to pods with the host's resolver, such as CoreDNS.
@@ -176,6 +198,9 @@ constexpr std::array network_rows = std::to_array<Check>({
      "routes /proc/net/route", preflight, default_route},
     {"net.node-ip-correct", "the advertised address is an address of the host",
      "the API server is reached at this address", "addresses /proc/net/fib_trie", preflight, node_ip},
+    {"net.node-network", "the cluster uses the network of the address in the cluster file",
+     "nodes that have several networks reach each other through one of them", "addresses routes", preflight,
+     node_network},
     {"net.resolv-conf-valid", "the host's resolver configuration works for pods",
      "the kubelet passes it to pods and truncates it at its limits",
      "/etc/resolv.conf /run/systemd/resolve/resolv.conf", preflight | node, resolv_conf},

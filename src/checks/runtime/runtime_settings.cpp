@@ -145,9 +145,14 @@ void limits(const Subject& s, Verdicts& out) {
     limit(Severity::note, "LimitNOFILE", "containers have a low limit on open files", "infinity");
   // Programs start with the soft limit: systemd's default is 1024, with a hard limit of 524288.
   const std::string soft = value("LimitNOFILESoft");
-  if (!soft.empty() && !is_at_least(soft, 8192))
-    limit(Severity::warning, "LimitNOFILESoft", "programs in containers may open few files at once",
-          "infinity");
+  constexpr const char* few = "programs in containers may open few files at once";
+  if (!soft.empty() && !is_at_least(soft, 8192)) limit(Severity::warning, "LimitNOFILESoft", few, "infinity");
+  if (soft.empty() && value("LimitNOFILE") == "524288")
+    out.fail(
+        Severity::warning, few,
+        "containerd.service has LimitNOFILE=524288, systemd's default, with a soft limit of 1024 (it was "
+        "not read)",
+        "systemctl edit containerd: [Service] LimitNOFILE=infinity, then: systemctl restart containerd");
   if (!is_at_least(value("TasksMax"), 16384))
     limit(Severity::note, "TasksMax", "containerd has a low limit on processes", "infinity");
   if (value("Delegate") == "no")

@@ -12,6 +12,8 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
+
 namespace facts {
 
 namespace {
@@ -121,7 +123,7 @@ std::optional<bool> shared_mount(const Sections& sections) {
   return shared;
 }
 
-/// "Nov 20 10:00:00 2027 GMT", as openssl writes it.
+/// "Nov 20 10:00:00 2027 GMT", as openssl writes it; more may follow.
 std::optional<double> date_in(std::string_view text) {
   static constexpr std::string_view months = "JanFebMarAprMayJunJulAugSepOctNovDec";
   const auto words = base::words(text);
@@ -158,10 +160,13 @@ void read_state(const Sections& sections, Kubernetes& kubernetes) {
   if (!sections.find("certificates")) return;
   auto& certificates = kubernetes.certificates.emplace();
   for (const std::string_view line : sections.lines("certificates")) {
-    const std::size_t blank = line.find(' ');
+    const std::size_t blank = line.find(' '), from = line.find(" from ");
     if (blank == std::string_view::npos) continue;
     if (const auto ends = date_in(line.substr(blank)))
-      certificates.push_back({std::string(line.substr(0, blank)), *ends});
+      certificates.push_back({std::string(line.substr(0, blank)), *ends,
+                              from == std::string_view::npos
+                                  ? std::nullopt
+                                  : date_in(line.substr(from + std::strlen(" from ")))});
   }
 }
 
@@ -209,7 +214,9 @@ void read_kubernetes(const Sections& sections, Facts& facts) {
 namespace {
 
 Tree certificate_tree(const Certificate& c) {
-  return Tree::map_of({{"path", c.path}, {"ends", c.ends}});
+  Tree tree = Tree::map_of({{"path", c.path}, {"ends", c.ends}});
+  if (c.begins) tree.set("begins", *c.begins);
+  return tree;
 }
 
 Tree component(const Component& part) {

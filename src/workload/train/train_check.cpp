@@ -49,6 +49,21 @@ constexpr TrainCheckRow rows[] = {
      "training between ranks waits or fails otherwise"},
 };
 
+/// GPUs of a rank, and the number of ranks with that request.
+std::vector<std::pair<GpuRequest, int>> requests_of(const TrainJob& job) {
+  std::vector<std::pair<GpuRequest, int>> requests;
+  for (const Role& role : job.roles) {
+    if (!role.gpus.any()) continue;
+    const auto same = std::ranges::find_if(
+        requests, [&](const auto& one) { return describe(one.first) == describe(role.gpus); });
+    if (same == requests.end())
+      requests.emplace_back(role.gpus, role.replicas);
+    else
+      same->second += role.replicas;
+  }
+  return requests;
+}
+
 class Checks {
  public:
   explicit Checks(const TrainCheckInputs& inputs) : in_(inputs) {}
@@ -115,17 +130,7 @@ class Checks {
   }
 
   void gpus() {
-    std::vector<std::pair<GpuRequest, int>> requests;
-    for (const Role& role : in_.job.roles) {
-      const auto same = std::ranges::find_if(
-          requests, [&](const auto& one) { return describe(one.first) == describe(role.gpus); });
-      if (same == requests.end())
-        requests.emplace_back(role.gpus, role.replicas);
-      else
-        same->second += role.replicas;
-    }
-    for (const auto& [request, pods] : requests) {
-      if (!request.any()) continue;
+    for (const auto& [request, pods] : requests_of(in_.job)) {
       const auto fit = check_fit(in_.supply, request, pods, in_.job.placement);
       if (fit && !in_.supply.pods_of.empty())
         add("gpus-free", Verdict::unknown, Severity::note,
@@ -311,6 +316,17 @@ std::vector<const facts::Node*> nodes_for_pods(const facts::ClusterFacts& cluste
   for (const facts::Node& node : *cluster.nodes)
     if (why_no_pods(node).empty()) nodes.push_back(&node);
   return nodes;
+}
+
+std::string held_gpus(const TrainJob& job, const GpuSupply& supply) {
+  GpuSupply whole = supply;
+  for (GpuOffer& offer : whole.offers) offer.free = offer.all;
+  std::string held;
+  for (const auto& [request, pods] : requests_of(job)) {
+    if (!check_fit(whole, request, pods, job.placement)) return "";
+    if (const auto fit = check_fit(supply, request, pods, job.placement); !fit) held = fit.error().what;
+  }
+  return held;
 }
 
 std::vector<Finding> examine_train(const TrainCheckInputs& inputs) {

@@ -34,7 +34,8 @@ struct TrainRunOptions {
   int port = 0;         ///< of the rendezvous; 0: the default
   int processes = 0;    ///< of torchrun, and MPI slots, in each rank; 0: the number of GPUs
   std::string timeout;  ///< "2h"; empty: none
-  int wait = 300;       ///< seconds until all ranks must run
+  std::string wait;  ///< "300", "12h": for GPUs that others hold, and until all ranks run; empty: 300 s, not
+                     ///< for GPUs
   bool detach = false;  ///< return when all ranks run
   bool offline = false;
   bool all_reduce = false;          ///< the check train.all-reduce, too

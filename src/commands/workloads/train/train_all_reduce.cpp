@@ -39,7 +39,7 @@ Result<Ranks> follow_ranks(TrainSession& opened, const TrainJob& test, std::chro
   Io quiet = io;  // progress is shown, logs are not
   quiet.out = [&](std::string_view text) { ranks.log += text; };
   TrainFollow follow(opened, test.ns, test.name, quiet);
-  const TrainState started = TRY(follow.wait_for_start(wait));
+  const TrainState started = TRY(follow.wait_for_start({wait}));
   for (const RankState& one : started.states)
     if (std::ranges::find(ranks.nodes, one.node) == ranks.nodes.end()) ranks.nodes.push_back(one.node);
   const auto ended = follow.follow(limit);

@@ -3,7 +3,6 @@
 #include "gpuadm/base/text.hpp"
 
 #include "commands/workloads/train/train_attempt.hpp"
-#include "commands/workloads/train/train_follow.hpp"
 
 #include <fmt/format.h>
 
@@ -39,9 +38,9 @@ Result<bool> restart(TrainSession& opened, const workload::TrainState& state, Io
 Result<workload::TrainState> follow_attempt(TrainSession& opened, const Attendance& how,
                                             const std::optional<workload::TrainState>& before,
                                             bool& is_detached, Io& io) {
-  const auto& [ns, name, wait, detach, withdraw] = how;
+  const auto& [ns, name, limits, detach, withdraw] = how;
   TrainFollow follow(opened, ns, name, io);
-  const auto started = follow.wait_for_start(wait);
+  const auto started = follow.wait_for_start(limits);
   if (!started)
     return std::unexpected(before ? end_attempt(*opened.client, *before, started.error())
                                   : withdraw(started.error()));

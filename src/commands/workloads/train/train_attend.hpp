@@ -1,8 +1,7 @@
 #pragma once
 
-#include "commands/workloads/train/train_session.hpp"
+#include "commands/workloads/train/train_follow.hpp"
 
-#include <chrono>
 #include <functional>
 #include <string>
 
@@ -11,7 +10,7 @@ namespace commands {
 /// The rest of a command whose job has been created.
 struct Attendance {
   std::string ns, name;
-  std::chrono::seconds wait;
+  StartLimits limits;
   bool detach = false;
   std::function<base::Error(base::Error)> withdraw;  ///< if not all ranks start
 };

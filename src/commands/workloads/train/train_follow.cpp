@@ -43,8 +43,10 @@ Result<> TrainFollow::sleep() {
   return {};
 }
 
-Result<TrainState> TrainFollow::wait_for_start(std::chrono::seconds limit) {
-  const auto deadline = base::Clock::now() + limit;
+Result<TrainState> TrainFollow::wait_for_start(const StartLimits& limits) {
+  const auto begin = base::Clock::now();
+  const std::chrono::seconds limit = limits.start;
+  const auto deadline = begin + limit;
   ReadFailures failures(io_);
   std::string shown;
   while (true) {
@@ -71,14 +73,19 @@ Result<TrainState> TrainFollow::wait_for_start(std::chrono::seconds limit) {
                                     reason ? reason->what : hopeless->why),
                         reason ? reason->fix : "");
     }
-    if (base::Clock::now() >= deadline) {
+    const bool has_nodes = std::ranges::none_of(state.states, [](const RankState& one) {
+      return one.phase == RankState::Phase::pending && one.node.empty();
+    });
+    const bool lacks_node = limits.node && !has_nodes && base::Clock::now() >= begin + *limits.node;
+    if (lacks_node || base::Clock::now() >= deadline) {
       const RankState* waiting = state.waiting();
       const auto reason =
           reason_of(hosts_, {ns_, waiting && !waiting->pod.empty() ? waiting->pod : name_}, client_);
-      return base::fail(Fault::timeout,
-                        fmt::format("train/{} did not start within {}s: {}", name_, limit.count(),
-                                    reason ? reason->what : progress),
-                        reason && !reason->fix.empty() ? reason->fix : "--wait SECONDS waits longer");
+      return base::fail(
+          Fault::timeout,
+          fmt::format("train/{} did not start within {}s: {}", name_,
+                      (lacks_node ? *limits.node : limit).count(), reason ? reason->what : progress),
+          reason && !reason->fix.empty() ? reason->fix : "--wait SECONDS waits longer");
     }
     TRY(sleep());
   }
@@ -158,7 +165,7 @@ Result<TrainState> TrainFollow::watch(int rank) {
 Outcome report_end(const TrainState& state, TrainSession& opened, Io& io) {
   if (state.phase == TrainState::Phase::succeeded) {
     if (io.err_style.verbosity != report::Verbosity::quiet)
-      io.err(state.has_followers
+      io.err(state.has_followers || state.ranks == 1
                  ? fmt::format("train/{} succeeded\n", state.name)
                  : fmt::format("train/{}: all {} ranks succeeded\n", state.name, state.ranks));
     return Outcome::done;

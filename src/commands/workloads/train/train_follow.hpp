@@ -4,9 +4,16 @@
 
 #include <chrono>
 #include <map>
+#include <optional>
 #include <string>
 
 namespace commands {
+
+/// How long a job may take to start.
+struct StartLimits {
+  std::chrono::seconds start;                     ///< until all ranks run
+  std::optional<std::chrono::seconds> node = {};  ///< until each has a node; nothing: as long as that
+};
 
 /// Waits for a job, and prints the logs of its ranks.
 class TrainFollow {
@@ -19,9 +26,9 @@ class TrainFollow {
         io_(io),
         logs_(client_, ns, name, io) {}
 
-  /// Until every rank has started. Fault::timeout after `limit`, Fault::blocked if waiting does not help,
+  /// Until every rank has started. Fault::timeout after a limit, Fault::blocked if waiting does not help,
   /// both with the explanation of the pod and its fix; the caller deletes the objects.
-  [[nodiscard]] Result<workload::TrainState> wait_for_start(std::chrono::seconds limit);
+  [[nodiscard]] Result<workload::TrainState> wait_for_start(const StartLimits& limits);
   /// Until the job has ended. If a rank fails, or its node, the others are ended. Fault::interrupted after
   /// Ctrl-C: the job keeps running.
   /// Fault::timeout after `limit`, if it is above 0; the job keeps running then, too.

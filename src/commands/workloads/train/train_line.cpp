@@ -62,9 +62,7 @@ void add_existing_job(Line& line, TrainOptions& options) {
   add_connection(line, options.common);
 }
 
-void add_start(Line& line, int& wait, bool& detach) {
-  line.value("--wait", wait, "SECONDS", "Time limit until all ranks run; otherwise none does (default 300)")
-      .range(1, 86'400);
+void add_detach(Line& line, bool& detach) {
   line.flag("--detach", detach, "Return when all ranks run, without following their logs");
 }
 

@@ -10,8 +10,8 @@ namespace commands {
 void add_job(Line& line, TrainRunOptions& options);
 /// NAME, the hosts, the namespace and the connection of an existing job.
 void add_existing_job(Line& line, TrainOptions& options);
-/// `--wait` and `--detach`
-void add_start(Line& line, int& wait, bool& detach);
+/// `--detach`
+void add_detach(Line& line, bool& detach);
 /// `-o`: text or JSON
 void add_train_format(Line& line, TrainForm& form);
 

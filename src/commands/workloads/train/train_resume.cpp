@@ -31,7 +31,8 @@ Result<Outcome> train_resume(const TrainOptions& options, Io& io) {
   TRY(replace_jobs(*opened, state, next));
   io.err(fmt::format("train/{}: attempt {}\n", state.name, next.number));
   const auto end_again = [&](base::Error error) { return end_attempt(client, state, std::move(error)); };
-  return attend(*opened, {ns, state.name, std::chrono::seconds(options.wait), options.detach, end_again}, io);
+  return attend(*opened, {ns, state.name, {std::chrono::seconds(options.wait)}, options.detach, end_again},
+                io);
 }
 
 }  // namespace
@@ -44,7 +45,10 @@ Command train_resume_command() {
       .options =
           [](Line& line, TrainOptions& options) {
             add_existing_job(line, options);
-            add_start(line, options.wait, options.detach);
+            line.value("--wait", options.wait, "SECONDS",
+                       "Time limit until all ranks run; otherwise none does (default 300)")
+                .range(1, 86'400);
+            add_detach(line, options.detach);
           },
       .examples = {{"gpuadm train resume mnist -f cluster.yaml", "from its checkpoints"}},
       .run = train_resume};

@@ -9,6 +9,7 @@
 #include "commands/workloads/train/train_all_reduce.hpp"
 #include "commands/workloads/train/train_attend.hpp"
 #include "commands/workloads/train/train_line.hpp"
+#include "commands/workloads/train/train_wait.hpp"
 
 #include <fmt/format.h>
 
@@ -66,14 +67,6 @@ std::vector<base::Tree> new_objects(const TrainVolumePlan& plan, const TrainJob&
   return objects;
 }
 
-/// Whether blockers are left that are not ignored.
-bool are_blocked(std::vector<report::Finding>& findings, const std::vector<std::string>& ignored) {
-  for (report::Finding& finding : findings)
-    if (std::ranges::find(ignored, finding.id.text()) != ignored.end())
-      finding.severity = std::min(finding.severity, report::Severity::warning);
-  return std::ranges::any_of(findings, report::blocks);
-}
-
 /// What is not known and does not matter to every job is left to `train check`.
 void show(const std::vector<report::Finding>& findings, Io& io) {
   std::vector<report::Finding> open;
@@ -101,7 +94,7 @@ void show_all_reduce(const std::vector<report::Finding>& findings, const report:
 
 /// Only if nothing else blocks the job.
 Result<> add_all_reduce(TrainSession& opened, const TrainJob& job, TrainView& view,
-                        const TrainRunOptions& options, Io& io) {
+                        const TrainRunOptions& options, std::chrono::seconds wait, Io& io) {
   if (!options.all_reduce) return {};
   if (are_blocked(view.findings, options.ignore)) {
     view.findings.push_back(workload::all_reduce_finding(report::Verdict::skip, report::Severity::note,
@@ -113,11 +106,13 @@ Result<> add_all_reduce(TrainSession& opened, const TrainJob& job, TrainView& vi
                                                          "the Secret for the image is created with the job"));
     return {};
   }
-  for (report::Finding& finding :
-       TRY(run_all_reduce(opened, job, view, std::chrono::seconds(options.wait), io)))
+  for (report::Finding& finding : TRY(run_all_reduce(opened, job, view, wait, io)))
     view.findings.push_back(std::move(finding));
   return {};
 }
+
+/// Until each rank has a node, where GPUs are waited for. The scheduler needs seconds.
+constexpr std::chrono::seconds longest_without_node{60};
 
 /// The folders of the claims that its pods mount.
 Result<> check_folders(const Hosts& hosts, const TrainJob& job, TrainSession& opened, const Io& io) {
@@ -127,32 +122,25 @@ Result<> check_folders(const Hosts& hosts, const TrainJob& job, TrainSession& op
   return check_claims_of_pod(claims, job.ns, hosts, opened.cluster, *opened.client, io);
 }
 
-/// Checks, creates the objects of a job, waits until all ranks run, and follows their logs until the job
-/// ends. If not all ranks run in time, or after Ctrl-C before that, everything is deleted again.
-/// Outcome::failed if the job fails, ::blocked if it does not fit. With TrainForm::yaml, prints the objects
-/// and creates nothing.
-Result<Outcome> train_run(const TrainRunOptions& options, Io& io) {
-  if (options.offline && options.form != TrainForm::yaml)
-    return base::fail(Fault::usage, "--offline only prints objects", "add -o yaml");
-  TrainRequest request = TRY(read_train_request(options));
+/// One attempt of train_run, of a job that is in no cluster. Fault::timeout if it did not start; nothing is
+/// left of it then.
+Result<Outcome> train_once(TrainRequest request, const TrainRunOptions& options, const TrainWait& wait,
+                           TrainSession& opened, Io& io) {
   const TrainJob& job = request.job;
-  if (options.offline) return print_offline(request, options, io);
   const bool prints = options.form == TrainForm::yaml;
-  if (!prints) request.job.instance = TRY(workload::new_instance());
-  const auto opened = TRY(open_train_session(
-      options.common, request.hosts, prints ? session::Access::read_only : session::Access::full, io));
-  show(request.notes, io);
-  const TrainVolumePlan plan = TRY(plan_train_volume(request, opened->cluster, *opened->client));
-  TrainView view = TRY(view_for(*opened->client, job, new_objects(plan, job)));
-  const auto context = TRY(train_context(job, view.form, view.supply, opened->assets));
+  const TrainVolumePlan plan = TRY(plan_train_volume(request, opened.cluster, *opened.client));
+  TrainView view = TRY(prints ? view_for(*opened.client, job, new_objects(plan, job))
+                              : view_when_gpus_are_free(*opened.client, job, new_objects(plan, job),
+                                                        options.ignore, wait, io));
+  const auto context = TRY(train_context(job, view.form, view.supply, opened.assets));
   if (prints) {
     const workload::TrainObjects objects = TRY(workload::objects_of(job, context));
     io.out(yaml_of(plan, objects));
     show_print_notes(objects, io);
     return Outcome::done;
   }
-  TRY(add_image_findings(*opened, request.job, view));
-  TRY(add_all_reduce(*opened, job, view, options, io));
+  TRY(add_image_findings(opened, request.job, view));
+  TRY(add_all_reduce(opened, job, view, options, wait.start, io));
   const bool blocked = are_blocked(view.findings, options.ignore);
   show(view.findings, io);
   if (io.err_style.verbosity != report::Verbosity::quiet) show_all_reduce(view.findings, io.err);
@@ -163,28 +151,52 @@ Result<Outcome> train_run(const TrainRunOptions& options, Io& io) {
       break;
     }
   const bool claims = !view.supply.claims.empty();
-  const TrainVolume volume = TRY(create_train_volume(plan, job.ns, *opened->client, io));
+  const TrainVolume volume = TRY(create_train_volume(plan, job.ns, *opened.client, io));
   const auto withdraw = [&](base::Error error) {
-    base::Error all = withdraw_train_objects(*opened->client, job, claims, std::move(error), io);
-    if (const auto deleted = delete_companion_claims(*opened->client, job); !deleted)
+    base::Error all = withdraw_train_objects(*opened.client, job, claims, std::move(error), io);
+    if (const auto deleted = delete_companion_claims(*opened.client, job); !deleted)
       all.what += fmt::format("; its claims could not be deleted: {}", deleted.error().what);
-    if (const auto deleted = delete_train_volume(plan, volume, job, *opened->client); !deleted)
+    if (const auto deleted = delete_train_volume(plan, volume, job, *opened.client); !deleted)
       all.what += fmt::format("; its volume could not be deleted: {}", deleted.error().what);
     return all;
   };
-  if (const auto created = create_companions(*opened->client, request.job, io); !created)
+  if (const auto created = create_companions(*opened.client, request.job, io); !created)
     return std::unexpected(withdraw(created.error()));
-  if (const auto checked = check_folders(request.hosts, job, *opened, io); !checked)
+  if (const auto checked = check_folders(request.hosts, job, opened, io); !checked)
     return std::unexpected(withdraw(checked.error()));
-  if (const auto created = create_train_objects(*opened->client, job, context); !created)
+  if (const auto created = create_train_objects(*opened.client, job, context); !created)
     return std::unexpected(withdraw(created.error()));
-  return attend(*opened, {job.ns, job.name, std::chrono::seconds(options.wait), options.detach, withdraw},
-                io);
+  // Another job may have got the GPUs that were free. The ranks that have some do not keep them from it.
+  const StartLimits limits{wait.start, wait.is_over() ? std::nullopt : std::optional(longest_without_node)};
+  return attend(opened, {job.ns, job.name, limits, options.detach, withdraw}, io);
+}
+
+/// Checks, creates the objects of a job, waits until all ranks run, and follows their logs until the job
+/// ends. If not all ranks run in time, or after Ctrl-C before that, everything is deleted again.
+/// Outcome::failed if the job fails, ::blocked if it does not fit. With TrainForm::yaml, prints the objects
+/// and creates nothing.
+Result<Outcome> train_run(const TrainRunOptions& options, Io& io) {
+  if (options.offline && options.form != TrainForm::yaml)
+    return base::fail(Fault::usage, "--offline only prints objects", "add -o yaml");
+  const TrainWait wait = TRY(read_train_wait(options.wait));
+  TrainRequest request = TRY(read_train_request(options));
+  if (options.offline) return print_offline(request, options, io);
+  const bool prints = options.form == TrainForm::yaml;
+  const auto opened = TRY(open_train_session(
+      options.common, request.hosts, prints ? session::Access::read_only : session::Access::full, io));
+  show(request.notes, io);
+  while (true) {
+    if (!prints) request.job.instance = TRY(workload::new_instance());
+    auto outcome = train_once(request, options, wait, *opened, io);
+    if (outcome || outcome.error().fault != Fault::timeout || wait.is_over()) return outcome;
+    io.err(fmt::format("note: {}\n", base::printable(outcome.error().what, 600)));
+  }
 }
 
 /// The checks of train_run. Creates nothing except, with `all_reduce`, the objects of a short job, which are
 /// deleted again. Outcome::blocked if the job cannot run.
 Result<Outcome> train_check(const TrainRunOptions& options, Io& io) {
+  const TrainWait wait = TRY(read_train_wait(options.wait));
   TrainRequest request = TRY(read_train_request(options));
   const auto opened =
       TRY(open_train_session(options.common, request.hosts,
@@ -193,7 +205,7 @@ Result<Outcome> train_check(const TrainRunOptions& options, Io& io) {
   const TrainVolumePlan plan = TRY(plan_train_volume(request, opened->cluster, *opened->client));
   TrainView view = TRY(view_for(*opened->client, request.job, new_objects(plan, request.job)));
   TRY(add_image_findings(*opened, request.job, view));
-  TRY(add_all_reduce(*opened, request.job, view, options, io));
+  TRY(add_all_reduce(*opened, request.job, view, options, wait.start, io));
   const bool blocked = are_blocked(view.findings, options.ignore);
   if (options.form == TrainForm::json) {
     report::write_json(view.findings, io.out);
@@ -214,7 +226,11 @@ Command train_run_command() {
       .options =
           [](Line& line, TrainRunOptions& options) {
             add_job(line, options);
-            add_start(line, options.wait, options.detach);
+            line.value(
+                "--wait", options.wait, "TIME",
+                "Wait for GPUs that others hold, and until all ranks run, otherwise none does: 300, 30m, "
+                "12h (default: 300 s, and not for GPUs)");
+            add_detach(line, options.detach);
             line.flag("--offline", options.offline, "With -o yaml: connect to no host");
             line.flag("--all-reduce", options.all_reduce,
                       "Before, test an all-reduce between the ranks, as gpuadm train check does");
@@ -223,17 +239,21 @@ Command train_run_command() {
                                               "Output format; yaml: print the objects and create nothing");
             add_connection(line, options.common);
           },
-      .examples = {{"gpuadm train run mnist -f cluster.yaml --nodes 2 --gpus 4 --image "
-                    "pytorch/pytorch:latest --src . -- torchrun train.py",
-                    "eight processes on two nodes"},
-                   {"gpuadm train run solver -f cluster.yaml --nodes 2 --mpi --image registry.lan/solver:1 "
-                    "-- mpirun ./solver",
-                    "MPI"},
-                   {"gpuadm train run eval -f cluster.yaml --image registry.lan/eval:1 --src . --include "
-                    ".env -- python3 eval.py",
-                    "with a file that --src leaves out"},
-                   {"gpuadm train run -f cluster.yaml -f pytorchjob.yaml",
-                    "a PyTorchJob, MPIJob, TFJob, TrainJob or Job"}},
+      .examples =
+          {{"gpuadm train run mnist -f cluster.yaml --nodes 2 --gpus 4 --image "
+            "pytorch/pytorch:latest --src . -- torchrun train.py",
+            "eight processes on two nodes"},
+           {"gpuadm train run night -f cluster.yaml --gpus 4 --wait 12h --image pytorch/pytorch:latest "
+            "-- torchrun train.py",
+            "as soon as four GPUs are free"},
+           {"gpuadm train run solver -f cluster.yaml --nodes 2 --mpi --image registry.lan/solver:1 "
+            "-- mpirun ./solver",
+            "MPI"},
+           {"gpuadm train run eval -f cluster.yaml --image registry.lan/eval:1 --src . --include "
+            ".env -- python3 eval.py",
+            "with a file that --src leaves out"},
+           {"gpuadm train run -f cluster.yaml -f pytorchjob.yaml",
+            "a PyTorchJob, MPIJob, TFJob, TrainJob or Job"}},
       .run = train_run};
 }
 
@@ -249,9 +269,8 @@ Command train_check_command() {
             line.flag("--no-all-reduce", options.all_reduce, false,
                       "Create nothing at all: omit the all-reduce between the ranks, which runs as a short "
                       "job in their image");
-            line.value("--wait", options.wait, "SECONDS",
-                       "Time limit until the ranks of the all-reduce run (default 300)")
-                .range(1, 86'400);
+            line.value("--wait", options.wait, "TIME",
+                       "Time limit until the ranks of the all-reduce run: 300, 10m (default 300)");
             add_train_format(line, options.form);
             add_connection(line, options.common);
           },
