@@ -230,7 +230,7 @@ TEST_CASE("a user has these rights and no others") {
                                                       {"Role /endpoints", reads},
                                                       {"Role /serviceaccounts", reads},
                                                       {"Role events.k8s.io/events", reads},
-                                                      {"Role apps/replicasets", reads},
+                                                      {"Role apps/replicasets", "delete get list watch"},
                                                       {"Role apps/daemonsets", reads},
                                                       {"Role apps/controllerrevisions", reads},
                                                       {"Role batch/cronjobs", reads},
