@@ -266,7 +266,7 @@ Result<> copy_model(const LocalModel& model, const std::string& claim, const std
   for (const CopyTarget& candidate : targets) {
     auto read = look(candidate, model, claim, ns, *fleet, cluster);
     if (!read && read.error().fault == Fault::interrupted) return std::unexpected(std::move(read).error());
-    if (!read && !unread) unread = std::move(read).error();  // another host may have the storage, too
+    if (!read && !unread) unread = read.error();  // another host may have the storage, too
     if (!read || !*read) continue;
     held = std::move(*read);
     target = &candidate;
