@@ -8,7 +8,7 @@ kubeconfig_is_here=yes
 find_kubeconfig() {
   config=${client_kubeconfig:-} everywhere=-A
   if [ -n "$config" ]; then
-    everywhere="-n $client_namespace"
+    everywhere="-n ${client_namespace:-default}"
     command -v kubectl >/dev/null || { echo 'kubectl is not installed on this machine' >&2 && exit 4; }
     return
   fi
