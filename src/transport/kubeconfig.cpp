@@ -1,5 +1,6 @@
 #include "gpuadm/base/shell.hpp"
-#include "gpuadm/transport/transport.hpp"
+
+#include "transport/wrapped.hpp"
 
 #include <fmt/format.h>
 
@@ -8,10 +9,10 @@ namespace transport {
 namespace {
 
 /// Scripts that need only the API, on this machine with the operator's kubeconfig.
-class WithKubeconfig final : public Transport {
+class WithKubeconfig final : public Wrapped {
  public:
   WithKubeconfig(std::unique_ptr<Transport> inner, std::string file, std::string ns)
-      : inner_(std::move(inner)), file_(std::move(file)), ns_(std::move(ns)) {}
+      : Wrapped(std::move(inner), "kubeconfig"), file_(std::move(file)), ns_(std::move(ns)) {}
   Result<void> start(Command command) override {
     if (!command.api)
       return base::fail(
@@ -23,17 +24,10 @@ class WithKubeconfig final : public Transport {
     command.as = As::login;
     command.script =
         base::assignments({{"client_kubeconfig", file_}, {"client_namespace", ns_}}) + command.script.text();
-    return inner_->start(std::move(command));
+    return Wrapped::start(std::move(command));
   }
-  void interests(std::vector<pollfd>& into) const override { inner_->interests(into); }
-  std::optional<base::Instant> wake() const override { return inner_->wake(); }
-  Result<std::optional<Exit>> advance() override { return inner_->advance(); }
-  void close() override { inner_->close(); }
-  std::uint64_t sent() const override { return inner_->sent(); }
-  std::string kind() const override { return "kubeconfig (" + inner_->kind() + ")"; }
 
  private:
-  std::unique_ptr<Transport> inner_;
   std::string file_, ns_;
 };
 

@@ -60,13 +60,15 @@ void node_network(const Subject& s, Verdicts& out) {
   if (own == all.end() || chosen == all.end() || s.cluster.control_plane.advertise_address == used)
     return out.not_applicable("the address in the cluster file is not one of the host's interfaces");
   if (own->link == chosen->link) return out.pass(fmt::format("{} on {}", used, chosen->link));
+  std::string remedy = fmt::format(
+      "if the nodes reach each other through {}, give its default route the lowest metric", own->link);
+  if (is_control_plane(s)) remedy += "; otherwise set controlPlane.advertiseAddress: " + used;
   out.fail(
-      Severity::warning, "the cluster will use another network than the address in the cluster file",
+      is_control_plane(s) ? Severity::warning : Severity::note,
+      "the cluster will use another network than the address in the cluster file",
       fmt::format("{} is on {}; the default route is on {}, whose address {} the kubelet and flannel use",
                   s.host.endpoint.address, own->link, chosen->link, used),
-      fmt::format("if the nodes reach each other through {}, give its default route the lowest metric; "
-                  "otherwise set controlPlane.advertiseAddress: {}",
-                  own->link, used));
+      remedy);
 }
 
 /// The resolver configuration that the kubelet passes to pods with the host's resolver, such as CoreDNS.
