@@ -7,6 +7,7 @@
 #include "spec/formats.hpp"
 #include "spec/hosts.hpp"
 #include "spec/storage_fields.hpp"
+#include "spec/user_fields.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -249,6 +250,10 @@ const std::vector<Field<Cluster>>& cluster_fields() {
 
       field<C>("storage", storages(), {"Places on hosts that pods share; gpuadm storage add writes them."},
                &C::storage),
+      field<C>("users", users(),
+               {"Users with a namespace, quotas and a kubeconfig, as gpuadm user add makes them; apply adds "
+                "and changes them, and removes none."},
+               &C::users),
       field<C>("hosts", hosts(), {"Hosts; at least one, required."}, &C::hosts),
   };
   return fields;

@@ -11,6 +11,7 @@
 #include "spec/network.hpp"
 #include "spec/patches.hpp"
 #include "spec/storage_fields.hpp"
+#include "spec/user_fields.hpp"
 
 namespace spec {
 
@@ -49,6 +50,7 @@ Result<Cluster> parse_listed(std::string_view yaml, std::string_view source, Lis
   check_environment(cluster, file, problems);
   judge_patches(file, problems);
   judge_storage(cluster, file, problems);
+  judge_users(cluster, file, problems);
   if (!problems.empty()) {
     const auto newer = migrate(yaml, source);
     return std::unexpected(problems.error(
@@ -78,6 +80,7 @@ const std::vector<Key>& keys() {
     std::vector<Key> all;
     explain_fields(cluster_fields(), all);
     explain_fields(storage_fields(), all);
+    explain_fields(user_fields(), all);
     explain_fields(host_fields(), all);
     return all;
   }();

@@ -158,8 +158,8 @@ TEST_CASE("a quota above the supply is noted, and unreadable nodes are an error"
 }
 
 TEST_CASE("invalid users are refused") {
-  const auto refused = [](const workload::UserRequest& request) {
-    const auto checked = workload::check_user(request);
+  const auto refused = [](const spec::User& request) {
+    const auto checked = spec::check_user(request);
     return checked ? std::string() : checked.error().what;
   };
   CHECK(refused({"anna", {}, {"1", "16", "128Gi", "1Ti"}, "oidc:vision"}).empty());

@@ -85,6 +85,8 @@ class ClusterClient {
   /// `purpose`: as for create.
   [[nodiscard]] Result<> patch(const std::string& ns, const std::string& object, const base::Tree& patch,
                                transport::Purpose purpose = transport::Purpose::work);
+  /// Approves a CertificateSigningRequest, by its name.
+  [[nodiscard]] Result<> approve(const std::string& request);
   /// Deletes objects of these kinds by their labels, and waits until they are gone. Returns their names. For
   /// kinds without a namespace, `ns` has no effect.
   [[nodiscard]] Result<std::vector<std::string>> remove(const std::string& ns,

@@ -94,6 +94,10 @@ struct NeededEffects {
 /// shown.
 using Consequence = std::function<std::string(const NeededEffects& needed)>;
 
+/// What a run changes in the cluster after its steps: compares, reports what is needed, and returns how many
+/// changes there are. The preview and the question include them; who runs the playbook makes them.
+using MoreChanges = std::function<Result<int>(report::Reporter& reporter)>;
+
 /// Inputs for running a playbook.
 struct PlaybookRun {
   const spec::Cluster& cluster;
@@ -110,6 +114,7 @@ struct PlaybookRun {
   spec::Decisions decisions;
   RunningCluster running;
   Consequence consequence = {};
+  MoreChanges more = {};  ///< empty: none
 };
 
 /// Phases that wait for or test the cluster: --no-wait skips them.
@@ -139,6 +144,7 @@ struct Execution {
   spec::Decisions decisions;  ///< for these checks
   RunningCluster running;
   Consequence consequence = {};
+  MoreChanges more = {};  ///< empty: none
 };
 
 /// Events of the whole run.

@@ -182,6 +182,27 @@ struct Storage {
   base::Mark mark;
 };
 
+/// What a user may hold; an empty text: not limited, except GPUs.
+struct UserLimits {
+  std::string gpus;     ///< "2", "1/4:3" (shares), "1g.10gb:2" (MIG), or several with commas; empty: none
+  std::string cpus;     ///< "8"
+  std::string memory;   ///< "64Gi"
+  std::string storage;  ///< "100Gi", of all PersistentVolumeClaims together
+};
+
+/// A user of the cluster: gpuadm/spec/user.hpp.
+struct User {
+  std::string name;
+  std::string ns;  ///< namespace; empty: the name
+  UserLimits limits;
+  std::string group;        ///< of another authenticator, such as OIDC, with the same rights; empty: none
+  std::string server = {};  ///< address of the API server in the kubeconfig; empty: the cluster's
+  int days = 90;            ///< how long the certificate is valid
+  bool existing_namespace = false;  ///< may use a namespace that gpuadm did not create
+  base::Mark mark = {};
+  [[nodiscard]] const std::string& name_space() const { return ns.empty() ? name : ns; }
+};
+
 struct Cluster {
   std::string name = "gpuadm";
   Kubernetes kubernetes;
@@ -199,6 +220,7 @@ struct Cluster {
   std::vector<std::string> kubelet_extra_args;  ///< "--flag=value", linted
   Patches patches;
   std::vector<Storage> storage;
+  std::vector<User> users;
   std::vector<Host> hosts;
 };
 

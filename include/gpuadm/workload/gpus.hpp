@@ -4,6 +4,7 @@
 #include "gpuadm/base/tree.hpp"
 #include "gpuadm/facts/cluster.hpp"
 #include "gpuadm/spec/cluster.hpp"
+#include "gpuadm/spec/values.hpp"
 
 #include <optional>
 #include <set>
@@ -15,23 +16,9 @@ namespace workload {
 
 using base::Result;
 
-/// The largest number of GPUs that one container may request.
-inline constexpr int most_gpus = 1024;
-
-/// GPUs of one container.
-struct GpuRequest {
-  enum class Form {
-    none,
-    whole,  ///< `count` GPUs
-    share,  ///< one of `parts` shares of a GPU, by time-slicing or MPS
-    mig     ///< `count` MIG instances of `profile`
-  };
-  Form form = Form::none;
-  int count = 0;
-  int parts = 1;
-  std::string profile;
-  [[nodiscard]] bool any() const { return form != Form::none; }
-};
+using spec::GpuRequest;
+using spec::most_gpus;
+using spec::parse_gpus;
 
 /// Whether a resource of Kubernetes is that of GPUs, of shares of them or of MIG instances.
 [[nodiscard]] bool is_gpu_resource(std::string_view resource);
@@ -40,8 +27,6 @@ struct GpuRequest {
 /// "1g.10gb+me". Empty: not of MIG.
 [[nodiscard]] std::string mig_profile_of(std::string_view resource);
 
-/// "0", "2", "1/4", "1g.10gb", "1g.10gb:2". Fault::usage.
-[[nodiscard]] Result<GpuRequest> parse_gpus(std::string_view option, std::string_view text);
 /// "2 GPUs", "1/4 of a GPU", "1 MIG instance 1g.10gb"
 [[nodiscard]] std::string describe(const GpuRequest& request);
 

@@ -2,6 +2,7 @@
 
 #include "gpuadm/base/error.hpp"
 #include "gpuadm/base/tree.hpp"
+#include "gpuadm/spec/values.hpp"
 
 #include <span>
 #include <string>
@@ -22,6 +23,9 @@ inline constexpr std::string_view instance_label = "gpuadm.io/instance";
 inline constexpr std::string_view notebook_kind = "notebook", serve_kind = "serve", train_kind = "train",
                                   storage_claim_kind = "storage-claim";
 
+/// Whether an object has the label of those that gpuadm makes.
+[[nodiscard]] bool is_managed(const base::Tree& object);
+
 /// The labels of a workload, as a map.
 [[nodiscard]] base::Tree labels_of(std::string_view kind, std::string_view name);
 /// The selector of all objects of a workload; an empty name: of all workloads of the kind; an empty kind too:
@@ -37,21 +41,14 @@ inline constexpr std::string_view notebook_kind = "notebook", serve_kind = "serv
 [[nodiscard]] std::vector<std::string> default_classes(std::span<const base::Tree> objects,
                                                        std::string_view own = {});
 
-/// A DNS label (RFC 1123) that leaves space for suffixes, at most 50 characters. Fault::usage says which
-/// character is wrong; `what`: "storage claim".
-[[nodiscard]] Result<> check_name(std::string_view what, std::string_view name);
-/// The same for a new workload with a Service of its name, which begins with a letter (RFC 1035). Kubernetes
-/// accepts a digit only with its feature gate RelaxedServiceNameValidation.
-[[nodiscard]] Result<> check_service_name(std::string_view what, std::string_view name);
-/// A namespace: a DNS label of at most 63 characters.
-[[nodiscard]] Result<> check_namespace(std::string_view name);
-/// A quantity of Kubernetes with a unit of bytes: "10Gi", "500M". Its bytes; Fault::usage otherwise
-/// (kubernetes/apimachinery pkg/api/resource/quantity.go). `option`: "--size", or with a key "--set size".
-[[nodiscard]] Result<long long> bytes_of(std::string_view option, std::string_view quantity);
-/// The same for what a person requests. Fault::usage below 1Mi: the unit is missing.
-[[nodiscard]] Result<long long> size_of(std::string_view option, std::string_view quantity);
-/// CPUs: "4", "0.5", "500m". In thousandths.
-[[nodiscard]] Result<long long> millicpus_of(std::string_view option, std::string_view quantity);
+// Judges of what operators write, which cluster files have, too.
+using spec::bytes_of;
+using spec::check_name;
+using spec::check_namespace;
+using spec::check_service_name;
+using spec::millicpus_of;
+using spec::size_of;
+
 /// The value of --image. Fault::usage says what is wrong; `example`: "--image REGISTRY/NAME:TAG".
 [[nodiscard]] Result<> check_image(std::string_view image, std::string_view example);
 /// A directory of a container at which a volume is mounted. Fault::usage says what is wrong; `example`:

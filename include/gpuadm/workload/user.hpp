@@ -5,6 +5,7 @@
 #include "gpuadm/base/tree.hpp"
 #include "gpuadm/base/version.hpp"
 #include "gpuadm/facts/cluster.hpp"
+#include "gpuadm/spec/user.hpp"
 
 #include <chrono>
 #include <map>
@@ -24,31 +25,10 @@ using base::Result;
 inline constexpr std::string_view user_kind = "user";
 /// Annotation of the RoleBinding: when the newest certificate ends, as RFC 3339.
 inline constexpr std::string_view certificate_ends_annotation = "gpuadm.io/certificate-ends";
-/// The organization in the certificates of all users, which Kubernetes takes as a group.
-inline constexpr std::string_view users_group = "gpuadm:users";
 /// The ClusterRole of all users.
 inline constexpr std::string_view user_cluster_role = "gpuadm-user";
 
-/// What a user may hold; an empty text: not limited, except GPUs.
-struct UserLimits {
-  std::string gpus;     ///< "2", "1/4:3" (shares), "1g.10gb:2" (MIG), or several with commas; empty: none
-  std::string cpus;     ///< "8"
-  std::string memory;   ///< "64Gi"
-  std::string storage;  ///< "100Gi", of all PersistentVolumeClaims together
-};
-
-struct UserRequest {
-  std::string name;
-  std::string ns;  ///< empty: the name
-  UserLimits limits;
-  std::string group;  ///< a group of another authenticator, such as OIDC, with the same rights; empty: none
-  [[nodiscard]] const std::string& name_space() const { return ns.empty() ? name : ns; }
-};
-
-/// Fault::usage for an invalid name, namespace, group or quantity.
-[[nodiscard]] Result<> check_user(const UserRequest& request);
-/// Whether the namespace is one of Kubernetes or of gpuadm, in which no user may be.
-[[nodiscard]] bool is_system_namespace(std::string_view ns);
+using spec::UserLimits;
 
 /// Entries of a ResourceQuota with their quantities, and what to know of them.
 struct UserQuota {
@@ -86,7 +66,7 @@ struct UserQuota {
 
 /// What the objects of a user are made from.
 struct UserPlan {
-  UserRequest request;
+  spec::User request;
   std::string identity;  ///< the user's name for Kubernetes: see new_identity
   UserQuota quota;
   bool makes_namespace = true;  ///< false: it exists, and gpuadm did not create it

@@ -9,6 +9,7 @@
 #include "gpuadm/session/run_playbook.hpp"
 
 #include "commands/install/bring_up_stages.hpp"
+#include "commands/install/bring_up_users.hpp"
 #include "commands/install/closing.hpp"
 #include "commands/install/consequence.hpp"
 #include "commands/operate/gpu/gpu_plan.hpp"
@@ -30,14 +31,17 @@ constexpr std::pair<const char*, const char*> before[] = {
     {"preflight", "Check for problems"},
     {"plan", "Show the plan with diffs"},
     {"lock", "Lock the hosts"}};
-constexpr std::pair<const char*, const char*> after[] = {{"unlock", "Unlock the hosts"},
-                                                         {"report", "Show the results"}};
+constexpr std::pair<const char*, const char*> after[] = {
+    {"unlock", "Unlock the hosts"},
+    {users_phase, "Add the users of the cluster file, and set their quotas"},
+    {"report", "Show the results"}};
 
 void list_phases(const playbook::Playbook& playbook, Io& io) {
   std::vector<std::vector<std::string>> lines;
   for (const auto& [name, title] : before) lines.push_back({name, title});
   for (const playbook::Phase& phase : playbook.phases) lines.push_back({phase.name, phase.title});
-  for (const auto& [name, title] : after) lines.push_back({name, title});
+  for (const auto& [name, title] : after)
+    if (name != std::string_view(users_phase) || playbook.id == "init") lines.push_back({name, title});
   io.out(report::columns(std::move(lines)));
 }
 
@@ -152,9 +156,15 @@ Result<Outcome> change_hosts(const BringUpRun& run, const Decided& decided, Io& 
   if (const std::string& host = run.identity.control_plane; !host.empty())
     playbook_run.running = {cluster.name, run.survey.census.at(host)->gpuadm_installed,
                             options.change_network ? Consent::given : Consent::ask};
-  const CountedRun ran =
-      TRY(run_and_count(run.session.folder, options.format, io, [&](report::Reporter& reporter) {
-        return session::run_playbook(playbook_run, run.survey, run.session, reporter, io);
+  UsersStage users(run);
+  if (users.is_chosen()) playbook_run.more = std::bind_front(&UsersStage::preview, &users);
+  const CountedRun ran = TRY(run_and_count(
+      run.session.folder, options.format, io, [&](report::Reporter& reporter) -> Result<Outcome> {
+        const Outcome outcome =
+            TRY(session::run_playbook(playbook_run, run.survey, run.session, reporter, io));
+        if (outcome != Outcome::done || options.consent == Consent::preview || !users.is_chosen())
+          return outcome;
+        return users.apply(reporter, io);
       }));
   if (ran.outcome == Outcome::done && options.consent != Consent::preview)
     TRY(conclude(run, playbook_run, ran, io));

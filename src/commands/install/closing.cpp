@@ -7,6 +7,7 @@
 #include "gpuadm/session/recording.hpp"
 
 #include "commands/inspect/judge_status.hpp"
+#include "commands/install/bring_up_users.hpp"
 
 #include <algorithm>
 
@@ -22,7 +23,8 @@ class Counter final : public report::Reporter {
  public:
   Counter(report::Reporter& next, CountedRun& run) : next_(next), run_(run) {}
   void on(const report::Event& event) override {
-    if (event.did == report::Did::applied) run_.changed.insert(event.host);
+    // Users change the cluster, and no host.
+    if (event.did == report::Did::applied && event.stage != users_phase) run_.changed.insert(event.host);
     if (event.did == report::Did::needed || event.did == report::Did::applied) run_.needed = true;
     next_.on(event);
   }

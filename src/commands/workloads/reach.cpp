@@ -30,9 +30,9 @@ const spec::Host& ReachedCluster::host() const {
   return *std::ranges::find(cluster_.hosts, client_->host(), &spec::Host::name);
 }
 
-Result<> ReachedCluster::pause(std::chrono::milliseconds time) {
-  (void)fleet_->next_until(base::Clock::now() + time);
-  if (fleet_->interrupted()) return base::fail(Fault::interrupted, "interrupted");
+Result<> pause(transport::Fleet& fleet, std::chrono::milliseconds time) {
+  (void)fleet.next_until(base::Clock::now() + time);
+  if (fleet.interrupted()) return base::fail(Fault::interrupted, "interrupted");
   return {};
 }
 

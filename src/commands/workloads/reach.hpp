@@ -11,6 +11,9 @@
 
 namespace commands {
 
+/// Waits between two queries. Fault::interrupted after Ctrl-C.
+[[nodiscard]] Result<> pause(transport::Fleet& fleet, std::chrono::milliseconds time);
+
 /// A cluster that is reached through one of its control-plane nodes.
 class ReachedCluster {
  public:
@@ -24,8 +27,7 @@ class ReachedCluster {
   [[nodiscard]] session::Connections& connections() { return *connections_; }
   /// The control-plane node.
   [[nodiscard]] const spec::Host& host() const;
-  /// Waits between two queries. Fault::interrupted after Ctrl-C.
-  [[nodiscard]] Result<> pause(std::chrono::milliseconds time);
+  [[nodiscard]] Result<> pause(std::chrono::milliseconds time) { return commands::pause(*fleet_, time); }
 
  private:
   explicit ReachedCluster(assets::Store assets) : assets_(std::move(assets)) {}

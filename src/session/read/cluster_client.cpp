@@ -186,6 +186,12 @@ Result<> ClusterClient::patch(const std::string& ns, const std::string& object, 
   return {};
 }
 
+Result<> ClusterClient::approve(const std::string& request) {
+  TRY(run(TRY(command_for("approve the certificate request " + request, "approve", {{"object", request}},
+                          *assets_))));
+  return {};
+}
+
 Result<std::vector<std::string>> ClusterClient::remove(const std::string& ns,
                                                        const std::vector<std::string>& kinds,
                                                        const std::string& selector,

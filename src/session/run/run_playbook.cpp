@@ -91,6 +91,14 @@ std::string summary(const NeededEffects& needed, int count) {
   return text;
 }
 
+/// What the needed steps do, and what that means for the operator.
+void notify_effects(const Execution& execution, const NeededEffects& effects, int count,
+                    report::Reporter& reporter) {
+  notify(reporter, Did::note, summary(effects, count));
+  const std::string text = execution.consequence ? execution.consequence(effects) : std::string();
+  if (!text.empty()) notify(reporter, Did::note, text);
+}
+
 /// One line each, and the number of omitted ones.
 std::string shown(const std::vector<std::string>& lines) {
   constexpr std::size_t most = 5;
@@ -303,7 +311,8 @@ Result<Outcome> run_playbook(const PlaybookRun& playbook_run, const Survey& surv
                       &playbook_run.cluster,
                       playbook_run.decisions,
                       playbook_run.running,
-                      playbook_run.consequence};
+                      playbook_run.consequence,
+                      playbook_run.more};
   for (const auto& [host, facts] : survey.census) execution.hosts.push_back(host);
   execution.again = [&](Unread& unread) -> Result<plan::Plan> {
     Survey fresh = TRY(take_census(*session.fleet, playbook_run.assets));
@@ -333,15 +342,12 @@ Result<Outcome> execute(const Execution& execution, const RunContext& session, r
   const bool none_reached = !preview.lost.empty() && preview.lost.size() == execution.hosts.size();
   if (none_reached && !preview.interrupted) return Outcome::unreachable;
   if (!preview.failed.empty() || preview.interrupted) return outcome_of(preview);
-  if (preview.needed == 0) {
+  const int more = execution.more ? TRY(execution.more(reporter)) : 0;
+  if (preview.needed == 0 && more == 0) {
     notify(reporter, Did::finished, "nothing to do");
     return Outcome::done;
   }
-  const NeededEffects effects = effects_of(plan, needed);
-  notify(reporter, Did::note, summary(effects, preview.needed));
-  if (execution.consequence)
-    if (const std::string text = execution.consequence(effects); !text.empty())
-      notify(reporter, Did::note, text);
+  if (preview.needed > 0) notify_effects(execution, effects_of(plan, needed), preview.needed, reporter);
   if (execution.consent == Consent::preview) {
     notify(reporter, Did::finished, "dry run: nothing was changed");
     return execution.needed;
@@ -360,6 +366,7 @@ Result<Outcome> execute(const Execution& execution, const RunContext& session, r
     notify(reporter, Did::finished, "nothing was changed");
     return Outcome::interrupted;
   }
+  if (preview.needed == 0) return Outcome::done;
   const std::string lock = TRY(execution.assets.read("playbooks/lock.sh"));
   const run::Scripts scripts{plan.prelude, lock};
   TRY(run::lock(execution.hosts, fleet, reporter, scripts, who));

@@ -27,12 +27,6 @@ const Tree* config_map_named(std::span<const Tree> objects, std::string_view ns,
   return nullptr;
 }
 
-/// A server in a kubeconfig: it may be printed, and must not carry a login.
-bool is_server(const std::string& server) {
-  return server.starts_with("https://") && server.size() < 300 && server == base::printable(server) &&
-         server.find_first_of(" @?#'\"\\") == std::string::npos;
-}
-
 }  // namespace
 
 Tree signing_request(const std::string& name, const std::string& user, const std::string& request_pem,
@@ -108,7 +102,7 @@ Result<ApiServer> api_server_of(std::span<const Tree> config_maps, const std::st
   if (api.authority.empty())
     if (const Tree* root = config_map_named(config_maps, "kube-system", "kube-root-ca.crt"))
       api.authority = text_of(*root, "ca.crt");
-  if (!is_server(api.server))
+  if (!spec::is_api_server(api.server))
     return base::fail(api.server == server && !server.empty() ? Fault::usage : Fault::remote,
                       api.server.empty()
                           ? "the address of the API server is unknown: the cluster has no "

@@ -129,7 +129,7 @@ std::string user_object_name(const std::string& name) {
 }
 
 std::vector<Tree> objects_of(const UserPlan& plan, std::span<const Tree> roles) {
-  const UserRequest& request = plan.request;
+  const spec::User& request = plan.request;
   const std::string& ns = request.name_space();
   const std::string name = user_object_name(request.name);
   const Tree labels = labels_of(user_kind, request.name);

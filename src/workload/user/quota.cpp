@@ -21,40 +21,9 @@ constexpr std::string_view gpu_resource = "nvidia.com/gpu", shared_resource = "n
 /// 1.34).
 constexpr std::string_view class_suffix = ".deviceclass.resource.k8s.io/devices",
                            implicit_prefix = "requests.deviceclass.resource.kubernetes.io/";
-/// With a prefix and a random part it is the name in a certificate, of at most 64 bytes (RFC 5280).
-constexpr std::size_t longest_user = 40;
 constexpr std::string_view gpu_class = "gpu.nvidia.com", mig_class = "mig.nvidia.com";
 /// A Service of these kinds opens a port of the nodes, or takes an address from outside.
 constexpr const char* exposing_services[] = {"services.nodeports", "services.loadbalancers"};
-
-/// GPUs of one form, as typed: "2", "1/4:3", "1g.10gb:2".
-struct GpuLimit {
-  GpuRequest request;
-  int count = 0;
-};
-
-Result<GpuLimit> parse_limit(std::string_view text) {
-  const std::size_t colon = text.find(':');
-  if (!text.starts_with("1/") || colon == std::string_view::npos) {
-    GpuRequest request = TRY(parse_gpus("--gpus", text));
-    const int count = request.count;
-    return GpuLimit{std::move(request), count};
-  }
-  GpuRequest request = TRY(parse_gpus("--gpus", text.substr(0, colon)));
-  const auto count = base::to_int(text.substr(colon + 1));
-  if (!count || *count < 1 || *count > most_gpus)
-    return base::fail(Fault::usage,
-                      fmt::format("--gpus: not a number of shares: {}", base::printable(text, 50)),
-                      "for example --gpus 1/4:2, two shares of a quarter of a GPU");
-  return GpuLimit{std::move(request), static_cast<int>(*count)};
-}
-
-Result<std::vector<GpuLimit>> parse_limits(const std::string& text) {
-  std::vector<GpuLimit> limits;
-  if (text.empty()) return limits;
-  for (const std::string_view part : base::split(text, ',')) limits.push_back(TRY(parse_limit(part)));
-  return limits;
-}
 
 /// What the nodes have of one resource.
 struct Offered {
@@ -104,7 +73,7 @@ class Counting {
         if (slice.driver == gpu_class) ++devices_[std::string(device.type == "mig" ? mig_class : gpu_class)];
   }
 
-  Result<> add(const GpuLimit& limit, std::vector<std::string>& notes) {
+  Result<> add(const spec::GpuLimit& limit, std::vector<std::string>& notes) {
     switch (limit.request.form) {
       case GpuRequest::Form::none:
         break;
@@ -171,7 +140,7 @@ class Counting {
     counts_[std::string(gpu_resource)] += count;
   }
   /// A share has the name of a whole GPU, which the user would get where no node divides its GPUs.
-  Result<> add_shares(const GpuLimit& limit, std::vector<std::string>& notes) {
+  Result<> add_shares(const spec::GpuLimit& limit, std::vector<std::string>& notes) {
     for (const auto& [resource, offer] : offered_) {
       if (!offer.shares.contains(limit.request.parts) || !mig_profile_of(resource).empty()) continue;
       counts_[resource] += limit.count;
@@ -183,7 +152,7 @@ class Counting {
       return {};
     }
     return base::fail(
-        Fault::usage, fmt::format("--gpus: no node divides its GPUs into {} shares", limit.request.parts),
+        Fault::usage, fmt::format("no node divides its GPUs into {} shares", limit.request.parts),
         fmt::format("divide the GPUs of a node: gpuadm gpu share NODE {}", limit.request.parts));
   }
 
@@ -222,7 +191,8 @@ Result<UserQuota> quota_of(const UserLimits& limits, const facts::ClusterFacts& 
                       "gpuadm doctor --stage cluster");
   UserQuota quota;
   Counting counting(cluster, *classes);
-  for (const GpuLimit& limit : TRY(parse_limits(limits.gpus))) TRY(counting.add(limit, quota.notes));
+  for (const spec::GpuLimit& limit : TRY(spec::parse_gpu_limits("--gpus", limits.gpus)))
+    TRY(counting.add(limit, quota.notes));
   counting.finish(quota);
   for (const char* services : exposing_services) quota.hard[services] = "0";
   if (!limits.cpus.empty()) quota.hard["requests.cpu"] = limits.cpus;
@@ -275,35 +245,6 @@ std::vector<std::string> unlimited_gpus(const std::map<std::string, std::string>
   for (const std::string& name : gpu_classes_of(cluster).value_or(std::vector<std::string>()))
     if (!hard.contains(name + std::string(class_suffix))) names.push_back(name);
   return names;
-}
-
-Result<> check_user(const UserRequest& request) {
-  TRY(check_name("user", request.name));
-  if (request.name.size() > longest_user)
-    return base::fail(Fault::usage,
-                      fmt::format("invalid name of a user: {}: longer than {} characters",
-                                  base::printable(request.name, 80), longest_user),
-                      "choose a shorter name");
-  TRY(check_namespace(request.name_space()));
-  if (is_system_namespace(request.name_space()))
-    return base::fail(Fault::usage,
-                      fmt::format("the namespace {} belongs to the cluster", request.name_space()),
-                      "choose another: --namespace NAME");
-  TRY(parse_limits(request.limits.gpus));
-  if (!request.limits.cpus.empty()) TRY(millicpus_of("--cpus", request.limits.cpus));
-  if (!request.limits.memory.empty()) TRY(size_of("--memory", request.limits.memory));
-  if (!request.limits.storage.empty()) TRY(size_of("--storage", request.limits.storage));
-  const std::string& group = request.group;
-  if (group.starts_with("system:") || group == users_group || group.size() > 200 ||
-      group != base::printable(group) || group.find_first_of(" \t\n") != std::string::npos)
-    return base::fail(Fault::usage, fmt::format("--group: invalid group: {}", base::printable(group, 80)),
-                      "the name of a group as the cluster's authenticator gives it, for example --group "
-                      "oidc:vision");
-  return {};
-}
-
-bool is_system_namespace(std::string_view ns) {
-  return ns == "default" || ns.starts_with("kube-") || ns.starts_with("gpuadm-");
 }
 
 }  // namespace workload

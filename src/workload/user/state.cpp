@@ -23,9 +23,7 @@ std::string user_text(const Tree* value) {
 
 /// Of objects that only administrators can make and change.
 bool is_of_user(const Tree& object) {
-  const Tree* labels = object.at({"metadata", "labels"});
-  return labels && text_of(*labels, managed_by_label) == managed_by &&
-         text_of(*labels, kind_label) == user_kind;
+  return is_managed(object) && text_of(*object.at({"metadata", "labels"}), kind_label) == user_kind;
 }
 
 std::map<std::string, std::string> amounts_in(const Tree* map) {
@@ -92,7 +90,7 @@ Result<> check_accounts(const std::string& ns, std::span<const Tree> bindings) {
         fmt::format("service accounts of the namespace {} have rights by the {}: pods of the user could use "
                     "them",
                     ns, name),
-        "choose another: --namespace NAME; or delete the binding, if nothing needs it");
+        "choose another namespace; or delete the binding, if nothing needs it");
   }
   return {};
 }

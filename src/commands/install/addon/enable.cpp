@@ -49,9 +49,7 @@ Result<std::vector<ObjectName>> check_names(const AddonPlan& plan, session::Clus
     return names;
   }
   const bool by_storage = std::ranges::any_of(existing, [](const Tree& object) {
-    const Tree* labels = object.at({"metadata", "labels"});
-    return text_of(object, "kind") == "StorageClass" && labels &&
-           text_of(*labels, workload::managed_by_label) == workload::managed_by;
+    return text_of(object, "kind") == "StorageClass" && workload::is_managed(object);
   });
   if (plan.addon->name == "local-path" && by_storage)
     return base::fail(

@@ -54,7 +54,7 @@ Result<Outcome> user_quota(const UserQuotaOptions& options, Io& io) {
       io));
   session::ClusterClient& client = cluster->client();
   const workload::UserState user = TRY(find_user(client, options.user.name));
-  TRY(workload::check_user({user.name, user.ns, limits, {}}));
+  TRY(spec::check_user({user.name, user.ns, limits, {}}));
   if (!changes_it) {
     io.out(fmt::format("user {}: {}\n", user.name, workload::usage_of(user)));
     return Outcome::done;
@@ -63,7 +63,7 @@ Result<Outcome> user_quota(const UserQuotaOptions& options, Io& io) {
   workload::UserPlan plan = plan_of_user(user);
   plan.quota = TRY(workload::changed_quota(user.hard, limits, TRY(client.read_nodes_and_pods())));
   plan.request.limits = limits;
-  const UserChanges changes = TRY(compare_user(plan, *cluster));
+  const UserChanges changes = TRY(compare_user(plan, client));
   for (const std::string& note : plan.quota.notes) io.err("note: " + note + "\n");
   if (changes.empty()) {
     io.out(fmt::format("user {}: {}: nothing to do\n", user.name, workload::usage_of(user)));
@@ -74,9 +74,7 @@ Result<Outcome> user_quota(const UserQuotaOptions& options, Io& io) {
   io.out(fmt::format("user {}\n  now: {}\n  then: {}\n", user.name, workload::usage_of(user),
                      workload::usage_of(after)));
   const auto exceeded = workload::exceeded_by(user.used, plan.quota);
-  if (!exceeded.empty())
-    io.err(fmt::format("note: the user holds more: {}. Running pods stay; new ones are refused\n",
-                       base::printable(base::join(exceeded, ", "), 300)));
+  if (!exceeded.empty()) io.err("note: " + note_of_exceeded(exceeded) + "\n");
   if (options.consent == Consent::preview ||
       (options.consent == Consent::ask && !TRY(session::confirmed("Change the quota?", io)))) {
     io.out(options.consent == Consent::preview ? "dry run: nothing was changed\n" : "nothing was changed\n");
@@ -88,18 +86,18 @@ Result<Outcome> user_quota(const UserQuotaOptions& options, Io& io) {
 }
 
 /// With another identity, certificates that were issued before have no rights.
-Result<> replace_identity(workload::UserState& user, ReachedCluster& cluster) {
+Result<> replace_identity(workload::UserState& user, session::ClusterClient& client) {
   const std::string identity = TRY(workload::new_identity(user.name));
   workload::UserPlan plan = plan_of_user(user);
   plan.identity = identity;
-  UserChanges changes = TRY(compare_user(plan, cluster));
+  UserChanges changes = TRY(compare_user(plan, client));
   UserChanges bindings;
   for (std::size_t i = 0; i < changes.changed.size(); ++i)
     if (text_of(changes.changed[i], "kind").ends_with("Binding")) {
       bindings.changed.push_back(changes.changed[i]);
       bindings.existing.push_back(changes.existing[i]);
     }
-  TRY(apply_changes(bindings, user.ns, cluster.client()));
+  TRY(apply_changes(bindings, user.ns, client));
   user.identity = identity;
   return {};
 }
@@ -140,10 +138,10 @@ Result<Outcome> user_kubeconfig(const UserKubeconfigOptions& options, Io& io) {
   const base::Version kubernetes = TRY(api_version_of(client));
   if (options.revoke) {
     if (const auto ended = TRY(confirm_revocation(options, io))) return *ended;
-    TRY(replace_identity(user, *cluster));
+    TRY(replace_identity(user, client));
   }
-  const auto certificate =
-      issue_credentials({user.name, user.ns, user.identity, days, api, kubernetes, file}, *cluster, io);
+  const auto certificate = issue_credentials(
+      {cluster->spec().name, user.name, user.ns, user.identity, days, api, kubernetes, file}, client, io);
   if (!certificate && options.revoke) {
     base::Error error = certificate.error();
     error.what = fmt::format("earlier certificates of {} have no rights now, and there is no new one: {}",

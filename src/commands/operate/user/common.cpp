@@ -75,6 +75,11 @@ Result<base::Version> api_version_of(session::ClusterClient& client) {
   return *version;
 }
 
+std::string note_of_exceeded(const std::vector<std::string>& exceeded) {
+  return fmt::format("the user holds more: {}. Running pods stay; new ones are refused",
+                     base::printable(base::join(exceeded, ", "), 300));
+}
+
 std::string user_command(const char* verb, const UserTarget& target) {
   return fmt::format("gpuadm user {} {}{}", verb, target.name,
                      session::typed(target.hosts, target.common.connection));

@@ -18,20 +18,6 @@ using base::Tree;
 constexpr std::chrono::seconds signing_timeout{60};
 constexpr std::chrono::milliseconds between_looks{500};
 
-Result<> approve(const std::string& name, session::ClusterClient& client) {
-  transport::Command command =
-      TRY(session::command_of({.label = "approve the certificate request " + name,
-                               .asset = "playbooks/objects.sh",
-                               .variables = {{"action", "approve"}, {"object", name}},
-                               .timeout = signing_timeout},
-                              client.assets()));
-  command.effect = transport::Effect::changes;
-  const transport::Exit exit = TRY(session::ask(client.host(), std::move(command), client.fleet()));
-  if (exit.status == 0) return {};
-  return base::fail(Fault::remote, fmt::format("{}: cannot approve the certificate request {}: {}",
-                                               client.host(), name, base::tail(exit.err, 3)));
-}
-
 /// The reason, from the controller manager's pods; empty: unknown.
 std::string reason_not_signed(session::ClusterClient& client) {
   const auto pods =
@@ -40,9 +26,8 @@ std::string reason_not_signed(session::ClusterClient& client) {
 }
 
 /// Waits for the certificate of a request that was approved.
-Result<std::string> wait_for_certificate(const Tree& reference, ReachedCluster& cluster) {
+Result<std::string> wait_for_certificate(const Tree& reference, session::ClusterClient& client) {
   const base::Instant until = base::Clock::now() + signing_timeout;
-  session::ClusterClient& client = cluster.client();
   while (true) {
     const auto found = TRY(client.find({reference}));
     if (found.empty())
@@ -53,7 +38,7 @@ Result<std::string> wait_for_certificate(const Tree& reference, ReachedCluster& 
       return base::fail(Fault::remote, "the cluster does not sign the certificate: " + state.refusal);
     if (!state.certificate.empty()) return std::move(state.certificate);
     if (base::Clock::now() >= until) break;
-    TRY(cluster.pause(between_looks));
+    TRY(pause(client.fleet(), between_looks));
   }
   const std::string reason = reason_not_signed(client);
   return base::fail(Fault::timeout,
@@ -65,16 +50,15 @@ Result<std::string> wait_for_certificate(const Tree& reference, ReachedCluster& 
 
 /// The signed certificate. The request is deleted, whatever happens; if it cannot be, a note says so.
 Result<std::string> sign(const UserCredentials& credentials, const std::string& request_pem,
-                         ReachedCluster& cluster, Io& io) {
-  session::ClusterClient& client = cluster.client();
+                         session::ClusterClient& client, Io& io) {
   const std::string name =
       fmt::format("{}-{}", workload::user_object_name(credentials.user), TRY(workload::new_instance()));
   const Tree request = workload::signing_request(name, credentials.user, request_pem, credentials.lifetime,
                                                  credentials.kubernetes);
   const auto signed_certificate = [&]() -> Result<std::string> {
     TRY(client.create("default", {request}));
-    TRY(approve(name, client));
-    return wait_for_certificate(request, cluster);
+    TRY(client.approve(name));
+    return wait_for_certificate(request, client);
   }();
   const auto deleted = [&]() -> Result<> {
     return client.remove_objects(TRY(client.find({request}, transport::Purpose::clean_up)));
@@ -99,27 +83,40 @@ Result<base::CertificateSubject> verified(const std::string& pem, const base::Se
   return subject;
 }
 
-}  // namespace
-
-Result<base::CertificateSubject> issue_credentials(const UserCredentials& credentials,
-                                                   ReachedCluster& cluster, Io& io) {
-  if (io.err_style.verbosity != report::Verbosity::quiet)
-    io.err(fmt::format("waiting for the certificate of {} (at most {})\n", credentials.user,
-                       base::human_seconds(static_cast<double>(signing_timeout.count()))));
-  const base::CertificateRequest request =
-      TRY(base::new_certificate_request(credentials.identity, std::string(workload::users_group)));
-  const std::string pem = TRY(sign(credentials, request.request, cluster, io));
-  const base::CertificateSubject subject = TRY(verified(pem, request.key, credentials.identity));
-  const Tree config = workload::kubeconfig_of(cluster.spec().name, credentials.user, credentials.ns,
-                                              credentials.api, pem, request.key.reveal());
-  TRY(base::write_file(credentials.file, base::yaml::write(config), 0600));
-  TRY(cluster.client().patch(
+Result<> record_end(const UserCredentials& credentials, const base::CertificateSubject& certificate,
+                    session::ClusterClient& client) {
+  return client.patch(
       credentials.ns, "rolebinding.rbac.authorization.k8s.io/" + workload::user_object_name(credentials.user),
       Tree::map_of(
           {{"metadata",
             Tree::map_of({{"annotations", Tree::map_of({{std::string(workload::certificate_ends_annotation),
-                                                         base::iso8601(subject.ends)}})}})}})));
+                                                         base::iso8601(certificate.ends)}})}})}}));
+}
+
+}  // namespace
+
+Result<base::CertificateSubject> issue_credentials(const UserCredentials& credentials,
+                                                   session::ClusterClient& client, Io& io) {
+  if (io.err_style.verbosity != report::Verbosity::quiet)
+    io.err(fmt::format("waiting for the certificate of {} (at most {})\n", credentials.user,
+                       base::human_seconds(static_cast<double>(signing_timeout.count()))));
+  const base::CertificateRequest request =
+      TRY(base::new_certificate_request(credentials.identity, std::string(spec::users_group)));
+  const std::string pem = TRY(sign(credentials, request.request, client, io));
+  const base::CertificateSubject subject = TRY(verified(pem, request.key, credentials.identity));
+  const Tree config = workload::kubeconfig_of(credentials.cluster, credentials.user, credentials.ns,
+                                              credentials.api, pem, request.key.reveal());
+  TRY(base::write_file(credentials.file, base::yaml::write(config), 0600));
+  TRY(record_end(credentials, subject, client));
   return subject;
+}
+
+Result<base::CertificateSubject> complete_credentials(const UserCredentials& credentials,
+                                                      session::ClusterClient& client, Io& io) {
+  const auto valid = valid_certificate_in(credentials.file, credentials.identity);
+  if (!valid) return issue_credentials(credentials, client, io);
+  TRY(record_end(credentials, *valid, client));
+  return *valid;
 }
 
 std::string describe_end(const base::CertificateSubject& certificate, std::chrono::days asked) {

@@ -24,11 +24,6 @@ const Tree* same_object(const std::vector<Tree>& objects, const Tree& wanted) {
   return found == objects.end() ? nullptr : &*found;
 }
 
-bool is_gpuadms(const Tree& object) {
-  const Tree* labels = object.at({"metadata", "labels"});
-  return labels && text_of(*labels, workload::managed_by_label) == workload::managed_by;
-}
-
 /// "rolebinding.rbac.authorization.k8s.io/NAME" for kubectl, which takes KIND.VERSION.GROUP.
 std::string kubectl_name(const Tree& object) {
   const std::string version = text_of(object, "apiVersion");
@@ -45,7 +40,7 @@ bool is_conflict(const std::string& what) {
 }
 
 Result<> check_own(const Tree& object) {
-  if (is_gpuadms(object)) return {};
+  if (workload::is_managed(object)) return {};
   return base::fail(Fault::blocked,
                     fmt::format("the name is taken: the cluster has a {} that gpuadm did not create",
                                 workload::describe(workload::name_of(object))),
@@ -54,14 +49,14 @@ Result<> check_own(const Tree& object) {
 
 }  // namespace
 
-Result<UserChanges> compare_user(const workload::UserPlan& plan, ReachedCluster& cluster) {
-  const auto roles = TRY(read_roles(cluster.assets()));
+Result<UserChanges> compare_user(const workload::UserPlan& plan, session::ClusterClient& client) {
+  const auto roles = TRY(read_roles(client.assets()));
   std::vector<Tree> desired = workload::objects_of(plan, roles);
   const Tree cluster_role = workload::user_cluster_role_of(roles);
   desired.push_back(cluster_role);
   std::vector<Tree> references;
   for (const Tree& object : desired) references.push_back(workload::reference_to(workload::name_of(object)));
-  const auto existing = TRY(cluster.client().find(references));
+  const auto existing = TRY(client.find(references));
   desired.pop_back();
   UserChanges changes;
   for (Tree& object : desired) {

@@ -18,7 +18,8 @@ struct UserChanges {
 };
 
 /// Compares the objects of a user with the cluster. Fault::blocked if an object of another has the name.
-[[nodiscard]] Result<UserChanges> compare_user(const workload::UserPlan& plan, ReachedCluster& cluster);
+[[nodiscard]] Result<UserChanges> compare_user(const workload::UserPlan& plan,
+                                               session::ClusterClient& client);
 /// "create Namespace anna", "change ResourceQuota anna/gpuadm-user-anna"
 [[nodiscard]] std::vector<std::string> lines_of(const UserChanges& changes);
 /// Changes what differs, and creates what is missing, in its order; a repetition completes it. Fault::blocked

@@ -5,7 +5,7 @@
 #include "gpuadm/workload/state.hpp"
 #include "gpuadm/workload/storage.hpp"
 
-#include "commands/operate/user/user.hpp"
+#include "commands/operate/user/addition.hpp"
 #include "commands/shared_options.hpp"
 
 #include <fmt/format.h>
@@ -114,6 +114,16 @@ Result<> delete_user(const workload::UserState& user, const std::vector<Tree>& o
   return client.remove_objects(holdings.storage_volumes);
 }
 
+/// The ClusterRole of all users, if this was the last one.
+Result<> remove_cluster_role(session::ClusterClient& client) {
+  if (!TRY(read_users(client)).empty()) return {};
+  auto found = TRY(client.find({workload::reference_to({"rbac.authorization.k8s.io/v1", "ClusterRole", "",
+                                                        std::string(workload::user_cluster_role)})},
+                               transport::Purpose::clean_up));
+  std::erase_if(found, [](const Tree& object) { return !workload::is_managed(object); });
+  return client.remove_objects(found);
+}
+
 /// Shows what would be lost, asks, takes the rights, and deletes the namespace if gpuadm made it.
 Result<Outcome> user_remove(const UserRemoveOptions& options, Io& io) {
   const auto cluster = TRY(ReachedCluster::open(
@@ -135,11 +145,15 @@ Result<Outcome> user_remove(const UserRemoveOptions& options, Io& io) {
   }
   report_deletion("the user " + user.name, io);
   TRY(delete_user(user, objects, holdings, client));
+  TRY(remove_cluster_role(client));
   const std::filesystem::path file = kubeconfig_file_of(cluster->spec(), user.name);
   std::error_code error;
   if (!user.identity.empty() && identity_in(file) == user.identity && std::filesystem::remove(file, error))
     io.out(fmt::format("deleted {}\n", base::printable(file.string(), 300)));
   io.out(fmt::format("the user {} was removed\n", user.name));
+  const spec::User removed{.name = user.name, .ns = {}, .limits = {}, .group = {}};
+  if (const std::string note = note_of_file(options.user, removed, UserIs::removed, *cluster); !note.empty())
+    io.err("note: " + note + "\n");
   if (user.owns_namespace)
     for (const Tree& volume : holdings.storage_volumes)
       io.out(fmt::format("files on a storage stay: {}\n",

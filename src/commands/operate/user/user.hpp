@@ -30,6 +30,8 @@ void add_user_limits(Line& line, workload::UserLimits& limits, const char* gpus_
 [[nodiscard]] Result<workload::UserState> find_user(session::ClusterClient& client, const std::string& name);
 /// Version of the API server.
 [[nodiscard]] Result<base::Version> api_version_of(session::ClusterClient& client);
+/// "the user holds more: nvidia.com/gpu 2 of 1. Running pods stay; new ones are refused"
+[[nodiscard]] std::string note_of_exceeded(const std::vector<std::string>& exceeded);
 /// "gpuadm user quota anna -f cluster.yaml": a command for the same hosts.
 [[nodiscard]] std::string user_command(const char* verb, const UserTarget& target);
 
@@ -47,6 +49,7 @@ void add_user_limits(Line& line, workload::UserLimits& limits, const char* gpus_
 
 /// A certificate and a kubeconfig to make.
 struct UserCredentials {
+  std::string cluster;  ///< its name in the kubeconfig
   std::string user, ns, identity;
   std::chrono::days lifetime{0};
   workload::ApiServer api;
@@ -61,7 +64,10 @@ struct UserCredentials {
 /// certificate request that could not be deleted is noted.
 /// Fault::timeout with the reason if the cluster does not sign within a minute.
 [[nodiscard]] Result<base::CertificateSubject> issue_credentials(const UserCredentials& credentials,
-                                                                 ReachedCluster& cluster, Io& io);
+                                                                 session::ClusterClient& client, Io& io);
+/// The same, unless the file has a valid certificate of the identity, whose end is then recorded.
+[[nodiscard]] Result<base::CertificateSubject> complete_credentials(const UserCredentials& credentials,
+                                                                    session::ClusterClient& client, Io& io);
 /// "the certificate is valid for 90 days, until 2027-02-28"; and if the cluster gave fewer or more days, why.
 [[nodiscard]] std::string describe_end(const base::CertificateSubject& certificate, std::chrono::days asked);
 
