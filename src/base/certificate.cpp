@@ -1,61 +1,33 @@
 #include "gpuadm/base/certificate.hpp"
 
+#include "gpuadm/base/openssl.hpp"
+
 #include <fmt/format.h>
-#include <openssl/bio.h>
 #include <openssl/err.h>
-#include <openssl/evp.h>
 #include <openssl/pem.h>
-#include <openssl/x509.h>
 
 #include <array>
 #include <ctime>
-#include <memory>
 #include <optional>
 
 namespace base {
 
 namespace {
 
-template <auto Free>
-struct FreeOpenssl {
-  template <class T>
-  void operator()(T* object) const {
-    Free(object);
-  }
-};
-using Bio = std::unique_ptr<BIO, FreeOpenssl<BIO_free>>;
-using Key = std::unique_ptr<EVP_PKEY, FreeOpenssl<EVP_PKEY_free>>;
-using Request = std::unique_ptr<X509_REQ, FreeOpenssl<X509_REQ_free>>;
-using Certificate = std::unique_ptr<X509, FreeOpenssl<X509_free>>;
-
-std::string last_openssl_error() {
-  std::array<char, 256> text{};
-  ERR_error_string_n(ERR_get_error(), text.data(), text.size());
-  ERR_clear_error();
-  return text.data();
-}
+using openssl::Bio;
+using openssl::Certificate;
+using openssl::Key;
+using openssl::Request;
+using openssl::text_in;
 
 std::unexpected<Error> openssl_failed(const char* what) {
-  return fail(Fault::bug, fmt::format("cannot {}: {}", what, last_openssl_error()));
-}
-
-std::string text_in(BIO* bio) {
-  char* data = nullptr;
-  const long size = BIO_get_mem_data(bio, &data);
-  return size > 0 ? std::string(data, static_cast<std::size_t>(size)) : std::string();
+  return fail(Fault::bug, fmt::format("cannot {}: {}", what, openssl::take_error()));
 }
 
 bool add_name(X509_NAME* subject, int id, const std::string& value) {
   return X509_NAME_add_entry_by_NID(subject, id, MBSTRING_UTF8,
                                     reinterpret_cast<const unsigned char*>(value.data()),
                                     static_cast<int>(value.size()), -1, 0) == 1;
-}
-
-Certificate certificate_in(std::string_view pem) {
-  const Bio bio(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
-  Certificate certificate(bio ? PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr) : nullptr);
-  if (!certificate) ERR_clear_error();
-  return certificate;
 }
 
 std::optional<Time> time_of(const ASN1_TIME* time) {
@@ -65,6 +37,30 @@ std::optional<Time> time_of(const ASN1_TIME* time) {
 }
 
 }  // namespace
+
+namespace openssl {
+
+Certificate certificate_in(std::string_view pem) {
+  const Bio bio(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
+  Certificate certificate(bio ? PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr) : nullptr);
+  if (!certificate) ERR_clear_error();
+  return certificate;
+}
+
+std::string text_in(BIO* memory) {
+  char* data = nullptr;
+  const long size = BIO_get_mem_data(memory, &data);
+  return size > 0 ? std::string(data, static_cast<std::size_t>(size)) : std::string();
+}
+
+std::string take_error() {
+  std::array<char, 256> text{};
+  ERR_error_string_n(ERR_get_error(), text.data(), text.size());
+  ERR_clear_error();
+  return text.data();
+}
+
+}  // namespace openssl
 
 Result<CertificateRequest> new_certificate_request(const std::string& common_name,
                                                    const std::string& organization) {
@@ -88,7 +84,7 @@ Result<CertificateRequest> new_certificate_request(const std::string& common_nam
 }
 
 Result<CertificateSubject> read_certificate(std::string_view pem) {
-  const Certificate certificate = certificate_in(pem);
+  const Certificate certificate = openssl::certificate_in(pem);
   if (!certificate) return fail(Fault::parse, "not a certificate in PEM");
   const auto ends = time_of(X509_get0_notAfter(certificate.get()));
   if (!ends) return fail(Fault::parse, "a certificate without a valid end");
@@ -100,7 +96,7 @@ Result<CertificateSubject> read_certificate(std::string_view pem) {
 }
 
 bool is_certificate_of(std::string_view pem, const Secret& key) {
-  const Certificate certificate = certificate_in(pem);
+  const Certificate certificate = openssl::certificate_in(pem);
   const Bio bio(BIO_new_mem_buf(key.reveal().data(), static_cast<int>(key.reveal().size())));
   const Key own(bio ? PEM_read_bio_PrivateKey(bio.get(), nullptr, nullptr, nullptr) : nullptr);
   const bool same = certificate && own && X509_check_private_key(certificate.get(), own.get()) == 1;

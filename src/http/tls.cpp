@@ -1,21 +1,16 @@
 #include "http/tls.hpp"
 
 #include "gpuadm/base/files.hpp"
+#include "gpuadm/base/openssl.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/http/server.hpp"
 
 #include <fmt/format.h>
-#include <openssl/bio.h>
-#include <openssl/err.h>
-#include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/rand.h>
-#include <openssl/x509.h>
 #include <openssl/x509v3.h>
 
 #include <dlfcn.h>
-
-#include <memory>
 
 namespace http {
 
@@ -23,32 +18,23 @@ namespace {
 
 using base::Fault;
 
-template <class T, void (*release)(T*)>
-struct Release {
-  void operator()(T* object) const { release(object); }
-};
-using Key = std::unique_ptr<EVP_PKEY, Release<EVP_PKEY, ::EVP_PKEY_free>>;
-using Certificate = std::unique_ptr<X509, Release<X509, ::X509_free>>;
-using Memory = std::unique_ptr<BIO, Release<BIO, ::BIO_free_all>>;
+using base::openssl::Bio;
+using base::openssl::Certificate;
+using base::openssl::Key;
+using base::openssl::text_in;
 
 constexpr long day = 24L * 60 * 60, lifetime = 3650 * day, least_left = 30 * day;
 
 base::Error failure(const char* what) {
-  char why[200];
-  ::ERR_error_string_n(::ERR_get_error(), why, sizeof why);
-  return {Fault::bug, fmt::format("cannot make a certificate: {}: {}", what, why), ""};
-}
-
-Certificate certificate_in(const std::filesystem::path& file) {
-  const std::string text = base::read_file(file, 64u << 10).value_or("");
-  const Memory memory(::BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
-  return Certificate(memory ? ::PEM_read_bio_X509(memory.get(), nullptr, nullptr, nullptr) : nullptr);
+  return {Fault::bug, fmt::format("cannot make a certificate: {}: {}", what, base::openssl::take_error()),
+          ""};
 }
 
 bool is_current(const Endpoint& endpoint, const std::string& name) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(std::filesystem::symlink_status(endpoint.key, error))) return false;
-  const Certificate certificate = certificate_in(endpoint.certificate);
+  const Certificate certificate =
+      base::openssl::certificate_in(base::read_file(endpoint.certificate, 64u << 10).value_or(""));
   if (!certificate) return false;
   time_t limit = ::time(nullptr) + least_left;
   return ::X509_check_ip_asc(certificate.get(), endpoint.address.c_str(), 0) == 1 &&
@@ -87,12 +73,6 @@ bool fill(X509* certificate, EVP_PKEY* key, const std::string& address, const st
          add_extension(certificate, NID_key_usage, "critical,digitalSignature") &&
          add_extension(certificate, NID_ext_key_usage, "serverAuth") &&
          ::X509_sign(certificate, key, ::EVP_sha256()) > 0;
-}
-
-std::string text_of(BIO* memory) {
-  char* data = nullptr;
-  const long size = BIO_get_mem_data(memory, &data);
-  return size > 0 ? std::string(data, static_cast<std::size_t>(size)) : std::string();
 }
 
 template <class Function>
@@ -137,7 +117,7 @@ Result<> ensure_certificate(const Endpoint& endpoint, const std::string& name) {
   const Certificate certificate(::X509_new());
   if (!key || !certificate || !fill(certificate.get(), key.get(), endpoint.address, name))
     return std::unexpected(failure("key"));
-  const Memory secret(::BIO_new(::BIO_s_mem())), open(::BIO_new(::BIO_s_mem()));
+  const Bio secret(::BIO_new(::BIO_s_mem())), open(::BIO_new(::BIO_s_mem()));
   if (!secret || !open ||
       ::PEM_write_bio_PrivateKey(secret.get(), key.get(), nullptr, nullptr, 0, nullptr, nullptr) != 1 ||
       ::PEM_write_bio_X509(open.get(), certificate.get()) != 1)
@@ -146,8 +126,8 @@ Result<> ensure_certificate(const Endpoint& endpoint, const std::string& name) {
   // which decides whether the pair is kept, is written last.
   std::error_code error;
   std::filesystem::remove(endpoint.certificate, error);
-  TRY(base::write_file(endpoint.key, text_of(secret.get()), 0600));
-  return base::write_file(endpoint.certificate, text_of(open.get()), 0644);
+  TRY(base::write_file(endpoint.key, text_in(secret.get()), 0600));
+  return base::write_file(endpoint.certificate, text_in(open.get()), 0644);
 }
 
 }  // namespace http

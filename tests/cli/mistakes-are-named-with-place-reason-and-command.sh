@@ -14,6 +14,7 @@ file nohosts 'hosts: []'
 file key 'hots: [{ name: cp1 }]'
 file twice 'hosts: [{ name: cp1, address: 192.0.2.1 },{ name: cp1, address: 192.0.2.2 }]'
 file cidr 'network: { podCIDR: 10.244.0.0/33 }' "$one"
+file users 'users: [{ name: anna, memory: 64 }]' "$one"
 file role 'hosts: [{ name: cp1, address: 192.0.2.1, role: master }]'
 printf 'apiVersion: gpuadm/v9\nkind: GpuCluster\n%s\n' "$one" >api.yaml
 : >empty.yaml

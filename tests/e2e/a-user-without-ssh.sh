@@ -254,6 +254,76 @@ for name in ben carl; do exits 0 user remove "$name" -y; done
 [ -e "$ben" ] || fail "another kubeconfig was deleted"
 is "$(objects_of_users)" ""
 
+# The role of all users ends with the last one.
+lacks_role() { [ -z "$(kube get clusterrole gpuadm-user --ignore-not-found -o name)" ]; }
+lacks_role || fail "the ClusterRole of all users is left"
+
+# --- Users of the cluster file. What is refused, is refused before anything changes, with its place.
+described() { # described ITEM...: users.yaml, the cluster file with these users
+  cp cluster.yaml users.yaml
+  printf 'users:\n' >>users.yaml
+  printf '  - %s\n' "$@" >>users.yaml
+}
+listed() { # listed FILE: what the objects of all users are, without their status
+  kube get namespaces,resourcequotas,limitranges,roles,rolebindings,clusterrolebindings -A -l gpuadm.io/kind=user -o json |
+    jq -c '.items[] | [.kind, .metadata.uid, .metadata.labels, .metadata.annotations, .spec, .rules, .subjects]' >"$1"
+}
+described '{ name: anna, gpus: 2, cpus: 8, memory: 4Gi }' '{ name: theirs }'
+exits 3 gpuadm apply -f users.yaml -y
+complains ":5: user theirs: the namespace theirs exists, and was not created for this user"
+complains "existingNamespace: true"
+is "$(objects_of_users)" ""
+described '{ name: anna, gpus: 2, cpus: 8, memory: 4Gi }' '{ name: ben, gpus: 5 }' '{ name: emil }'
+exits 1 gpuadm diff -f users.yaml
+says "Add the user anna"
+says "+create ResourceQuota anna/gpuadm-user-anna"
+says "user ben: the quota of 5 nvidia.com/gpu is above the 2 that the nodes have"
+is "$(objects_of_users)" ""
+exits 0 gpuadm apply -f users.yaml -y
+says "the user anna was added"
+hides 'PRIVATE KEY|client-key-data'
+is "$(user list -o json | jq -c '[.users[] | select(.rights and .certificateValid) | .name]')" '["anna","ben","emil"]'
+anna=$(find .local/state/gpuadm -name anna.kubeconfig)
+is "$(stat -c %a "$anna")" 600
+exits 0 as "$anna" get pods
+exits 0 on node grep -q 'name: emil' /etc/kubernetes/gpuadm/cluster.yaml
+cp "$anna" first.kubeconfig
+listed before
+exits 0 gpuadm apply -f users.yaml -y
+says "nothing to do"
+listed after
+cmp before after || fail "the second apply has changed an object"
+cmp "$anna" first.kubeconfig || fail "the second apply has written a kubeconfig"
+exits 0 gpuadm diff -f users.yaml
+# Another quota comes back; what an administrator has added stays, and so does the kubeconfig.
+kube patch resourcequota gpuadm-user-anna -n anna --type merge -p '{"spec":{"hard":{"pods":"20"}}}' >/dev/null
+exits 0 user quota anna --gpus 1 -y
+kube delete resourcequota gpuadm-user-emil -n emil >/dev/null
+exits 1 gpuadm diff -f users.yaml
+says "Change the quota of the user anna"
+says "-requests.nvidia.com/gpu: 1"
+says "+requests.nvidia.com/gpu: 2"
+hides 'user emil'
+exits 0 gpuadm apply -f users.yaml -y
+is "$(kube get resourcequota gpuadm-user-anna -n anna -o 'jsonpath={.spec.hard.pods} {.spec.hard.requests\.nvidia\.com/gpu}')" "20 2"
+is "$(kube get resourcequota gpuadm-user-emil -n emil --ignore-not-found -o name)" ""
+cmp "$anna" first.kubeconfig || fail "a kubeconfig was written for another quota"
+# A user whom the file does not list is named, and stays; one who was removed from the cluster is still in the file.
+exits 0 gpuadm user add carl --gpus 1 -y -f users.yaml
+complains "users.yaml lists users, and not carl"
+exits 1 gpuadm diff -f users.yaml
+says "gpuadm user remove carl -f users.yaml"
+exits 0 gpuadm apply -f users.yaml -y
+exits 0 user show carl
+exits 0 gpuadm user remove ben -y -f users.yaml
+complains "users.yaml lists the user ben: delete it there"
+# Another group is another user.
+described '{ name: anna, gpus: 2, cpus: 8, memory: 4Gi, group: "oidc:vision" }'
+exits 3 gpuadm apply -f users.yaml -y
+complains "the user anna exists, with no group"
+for name in anna carl emil; do exits 0 user remove "$name" -y; done
+is "$(objects_of_users)" ""
+
 # --- A cluster that signs nothing: named, with the reason, and the user can be completed.
 on node "sed -i '/--cluster-signing-/d' /etc/kubernetes/manifests/kube-controller-manager.yaml"
 within 120 "the controller manager starts without its key" sh -c "! $top/tests/lab/lab ssh node 'pgrep -af kube-controller-manager' | grep -q cluster-signing && $top/tests/lab/lab ssh node 'pgrep -f ^kube-controller-manager'"
@@ -269,3 +339,10 @@ complains "gpuadm user kubeconfig dora"
 is "$(kube get rolebinding gpuadm-user-dora -n dora -o 'jsonpath={.metadata.annotations.gpuadm\.io/certificate-ends}')" ""
 exits 0 user remove dora -y
 is "$(objects_of_users)" ""
+described '{ name: dora }'
+exits 1 gpuadm apply -f users.yaml -y
+says "the user dora was added, but has no certificate"
+says "gpuadm user kubeconfig dora"
+exits 0 user remove dora -y
+is "$(objects_of_users)" ""
+lacks_role || fail "the ClusterRole of all users is left"

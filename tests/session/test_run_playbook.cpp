@@ -209,3 +209,28 @@ TEST_CASE("run_playbook: gpuadm completes its own pod network after an interrupt
     CHECK(hosts.stages("one") == (by_gpuadm ? "first second third " : ""));
   }
 }
+
+TEST_CASE("run_playbook: changes of the cluster are previewed and confirmed with the steps") {
+  if (!is_root()) return;
+  ThreeHosts hosts;
+  hosts.execution.plan.stages.clear();
+  int asked = 0, changes = 0;
+  hosts.io.confirm = [&](const std::string&) {
+    ++asked;
+    return std::optional(asked > 1);
+  };
+  hosts.execution.consent = session::Consent::ask;
+  hosts.execution.more = [&](report::Reporter&) { return base::Result<int>(changes); };
+  // None: there is nothing to ask.
+  CHECK(hosts.execute().value() == session::Outcome::done);
+  CHECK(asked == 0);
+  changes = 1;
+  CHECK(hosts.execute().value() == session::Outcome::interrupted);
+  CHECK(hosts.execute().value() == session::Outcome::done);
+  CHECK(asked == 2);
+  hosts.execution.consent = session::Consent::preview;
+  hosts.execution.needed = session::Outcome::failed;
+  CHECK(hosts.execute().value() == session::Outcome::failed);
+  hosts.execution.more = [](report::Reporter&) -> base::Result<int> { return std::unexpected(gone); };
+  CHECK(!hosts.execute());
+}

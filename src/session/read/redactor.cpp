@@ -84,6 +84,10 @@ void learn_names(const spec::Cluster& cluster, facts::Redactor& redact) {
     for (const std::string& monitor : storage.monitors) learn_server(monitor, redact);
     redact.learn_people(storage.key_file);
   }
+  for (const spec::User& user : cluster.users) {
+    for (const std::string& name : {user.name, user.ns, user.group}) redact.learn(name, "user");
+    learn_server(user.server, redact);
+  }
   const std::string& own_domain = cluster.network.dns_domain;
   for (const std::string& entry : cluster.proxy.no_proxy) learn_domain(entry, own_domain, redact);
   if (own_domain != spec::Network().dns_domain) learn_domain(own_domain, "", redact);
