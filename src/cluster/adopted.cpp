@@ -117,6 +117,8 @@ class Reader {
     note("", "Everything except hosts and ssh is from /etc/kubernetes/gpuadm/cluster.yaml.");
     if (cluster().kubernetes.source == spec::Source::bundle)
       note("kubernetes.source", "it was installed from a bundle: specify it with --bundle");
+    if (!cluster().users.empty())
+      note("users", "as of the last apply: delete those who were removed, or apply adds them again");
     return true;
   }
 

@@ -4,6 +4,7 @@
 #include "gpuadm/base/secret.hpp"
 #include "gpuadm/base/time.hpp"
 
+#include <chrono>
 #include <string>
 #include <string_view>
 
@@ -28,5 +29,20 @@ struct CertificateSubject {
 [[nodiscard]] Result<CertificateSubject> read_certificate(std::string_view pem);
 /// Whether the first certificate of a PEM text is of this private key.
 [[nodiscard]] bool is_certificate_of(std::string_view pem, const Secret& key);
+
+/// A self-signed certificate of a server.
+struct ServerCertificate {
+  Secret key;               ///< PEM, PKCS #8: ECDSA on P-256
+  std::string certificate;  ///< PEM
+};
+/// For an IP address and a DNS name; valid from yesterday on, because clocks of clients differ, for ten
+/// years. Fault::bug with OpenSSL's message.
+[[nodiscard]] Result<ServerCertificate> new_server_certificate(const std::string& common_name,
+                                                               const std::string& address,
+                                                               const std::string& name);
+/// Whether the first certificate of a PEM text is of this IP address and this DNS name, and valid now and for
+/// at least so long.
+[[nodiscard]] bool is_server_certificate(std::string_view pem, const std::string& address,
+                                         const std::string& name, std::chrono::seconds least_left);
 
 }  // namespace base

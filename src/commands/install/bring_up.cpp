@@ -32,9 +32,7 @@ constexpr std::pair<const char*, const char*> before[] = {
     {"plan", "Show the plan with diffs"},
     {"lock", "Lock the hosts"}};
 constexpr std::pair<const char*, const char*> after[] = {
-    {"unlock", "Unlock the hosts"},
-    {users_phase, "Add the users of the cluster file, and set their quotas"},
-    {"report", "Show the results"}};
+    {"unlock", "Unlock the hosts"}, {users_phase, users_title}, {"report", "Show the results"}};
 
 void list_phases(const playbook::Playbook& playbook, Io& io) {
   std::vector<std::vector<std::string>> lines;

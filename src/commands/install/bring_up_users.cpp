@@ -23,6 +23,14 @@ std::string made(const DescribedUser& user, const std::optional<base::Certificat
       describe_end(*certificate, credentials.lifetime));
 }
 
+report::Event phase_begins() {
+  report::Event event;
+  event.stage = users_phase;
+  event.did = Did::started;
+  event.detail = users_title;
+  return event;
+}
+
 }  // namespace
 
 UsersStage::UsersStage(const BringUpRun& run)
@@ -51,11 +59,7 @@ report::Event UsersStage::event_of(const std::string& user, Did did, const std::
 }
 
 Result<int> UsersStage::preview(report::Reporter& reporter) {
-  report::Event phase;
-  phase.stage = users_phase;
-  phase.did = Did::started;
-  phase.detail = "Users";
-  reporter.on(phase);
+  reporter.on(phase_begins());
   if (run_.identity.control_plane.empty()) {
     for (const spec::User& user : run_.identity.cluster.users)
       reporter.on(event_of(user.name, Did::needed, "Add the user " + user.name));
@@ -84,24 +88,30 @@ Result<int> UsersStage::preview(report::Reporter& reporter) {
 }
 
 Result<Outcome> UsersStage::apply(report::Reporter& reporter, Io& io) {
+  const auto users = compare();
+  if (!users) return failed("users", users.error(), reporter);
+  if (!users->changes.empty()) reporter.on(phase_begins());
   auto client = TRY(session::ClusterClient::open(run_.identity.cluster, *run_.session.fleet, run_.assets));
-  const DescribedUsers users = TRY(compare_users(run_.identity.cluster, target_, client));
-  for (const DescribedUser& user : users.changes) {
+  for (const DescribedUser& user : users->changes) {
     const std::string& name = user.asked.user.name;
-    reporter.on(event_of(name, Did::started, title_of(user.addition)));
+    const std::string title = title_of(user.addition);
+    reporter.on(event_of(name, Did::started, title));
     const auto certificate = make_addition(user.addition, user.asked, client, io);
-    if (!certificate && certificate.error().fault == Fault::interrupted)
-      return std::unexpected(certificate.error());
-    if (!certificate) {
-      report::Event event = event_of(name, Did::failed, certificate.error().what);
-      event.hint = certificate.error().hint;
-      reporter.on(event);
-      return Outcome::failed;
-    }
-    reporter.on(event_of(name, Did::applied, title_of(user.addition)));
+    if (!certificate) return failed(name, certificate.error(), reporter);
+    reporter.on(event_of(name, Did::applied, title));
     session::notify(reporter, Did::note, made(user, *certificate));
   }
   return Outcome::done;
+}
+
+/// Hosts may have changed before: no fault here means that nothing was changed.
+Result<Outcome> UsersStage::failed(const std::string& user, const base::Error& error,
+                                   report::Reporter& reporter) const {
+  if (error.fault == Fault::interrupted) return std::unexpected(error);
+  report::Event event = event_of(user, Did::failed, error.what);
+  event.hint = error.hint;
+  reporter.on(event);
+  return Outcome::failed;
 }
 
 }  // namespace commands

@@ -7,7 +7,8 @@
 namespace commands {
 
 /// The phase of their events.
-inline constexpr const char* users_phase = "users";
+inline constexpr const char *users_phase = "users",
+                            *users_title = "Add the users of the cluster file, and set their quotas";
 
 class UsersStage {
  public:
@@ -29,6 +30,8 @@ class UsersStage {
   [[nodiscard]] Result<DescribedUsers> compare();
   [[nodiscard]] report::Event event_of(const std::string& user, report::Did did,
                                        const std::string& detail) const;
+  [[nodiscard]] Result<Outcome> failed(const std::string& user, const base::Error& error,
+                                       report::Reporter& reporter) const;
   const BringUpRun& run_;
   UserTarget target_;
   std::string host_;  ///< of events
