@@ -52,7 +52,7 @@ report::Event UsersStage::event_of(const std::string& user, Did did, const std::
   report::Event event;
   event.host = host_;
   event.stage = users_phase;
-  event.step = "user " + user;
+  event.step = user.empty() ? users_phase : "user " + user;
   event.did = did;
   event.detail = detail;
   return event;
@@ -89,7 +89,7 @@ Result<int> UsersStage::preview(report::Reporter& reporter) {
 
 Result<Outcome> UsersStage::apply(report::Reporter& reporter, Io& io) {
   const auto users = compare();
-  if (!users) return failed("users", users.error(), reporter);
+  if (!users) return failed({}, users.error(), reporter);
   if (!users->changes.empty()) reporter.on(phase_begins());
   auto client = TRY(session::ClusterClient::open(run_.identity.cluster, *run_.session.fleet, run_.assets));
   for (const DescribedUser& user : users->changes) {
