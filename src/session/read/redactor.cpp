@@ -85,7 +85,9 @@ void learn_names(const spec::Cluster& cluster, facts::Redactor& redact) {
     redact.learn_people(storage.key_file);
   }
   for (const spec::User& user : cluster.users) {
-    for (const std::string& name : {user.name, user.ns, user.group}) redact.learn(name, "user");
+    redact.learn(user.name, "user");
+    redact.learn(user.ns, "namespace");
+    redact.learn(std::string_view(user.group).substr(user.group.rfind(':') + 1), "group");
     learn_server(user.server, redact);
   }
   const std::string& own_domain = cluster.network.dns_domain;
