@@ -119,6 +119,8 @@ class Reader {
       note("kubernetes.source", "it was installed from a bundle: specify it with --bundle");
     if (!cluster().users.empty())
       note("users", "as of the last apply: delete those who were removed, or apply adds them again");
+    if (!cluster().serve.empty())
+      note("serve", "as of the last apply: delete those that were deleted, or apply serves them again");
     return true;
   }
 

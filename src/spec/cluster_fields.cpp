@@ -6,6 +6,7 @@
 #include "spec/environment.hpp"
 #include "spec/formats.hpp"
 #include "spec/hosts.hpp"
+#include "spec/served_fields.hpp"
 #include "spec/storage_fields.hpp"
 #include "spec/user_fields.hpp"
 
@@ -254,6 +255,11 @@ const std::vector<Field<Cluster>>& cluster_fields() {
                {"Users with a namespace, quotas and a kubeconfig, as gpuadm user add makes them; apply adds "
                 "and changes them, and removes none."},
                &C::users),
+      field<C>(
+          "serve", served_models(),
+          {"Served models, as gpuadm serve create makes them; apply creates and updates them, and deletes "
+           "none."},
+          &C::serve),
       field<C>("hosts", hosts(), {"Hosts; at least one, required."}, &C::hosts),
   };
   return fields;

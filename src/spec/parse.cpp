@@ -10,6 +10,7 @@
 #include "spec/hosts.hpp"
 #include "spec/network.hpp"
 #include "spec/patches.hpp"
+#include "spec/served_fields.hpp"
 #include "spec/storage_fields.hpp"
 #include "spec/user_fields.hpp"
 
@@ -51,6 +52,7 @@ Result<Cluster> parse_listed(std::string_view yaml, std::string_view source, Lis
   judge_patches(file, problems);
   judge_storage(cluster, file, problems);
   judge_users(cluster, file, problems);
+  judge_served_models(cluster, file, problems);
   if (!problems.empty()) {
     const auto newer = migrate(yaml, source);
     return std::unexpected(problems.error(
@@ -81,6 +83,7 @@ const std::vector<Key>& keys() {
     explain_fields(cluster_fields(), all);
     explain_fields(storage_fields(), all);
     explain_fields(user_fields(), all);
+    explain_fields(served_fields(), all);
     explain_fields(host_fields(), all);
     return all;
   }();

@@ -203,6 +203,28 @@ struct User {
   [[nodiscard]] const std::string& name_space() const { return ns.empty() ? name : ns; }
 };
 
+/// A served model: gpuadm/workload/serve.hpp. An empty text, or 0: the default of `gpuadm serve create`.
+struct Served {
+  std::string name;
+  std::string ns = "default";  ///< namespace
+  std::string model;           ///< "models:/llama-8b", "hf:ORG/NAME@REVISION"
+  std::string engine;
+  std::string gpus = "0";     ///< "2", "1/4" or "1g.10gb:2"
+  int replicas = 1;           ///< pods
+  int context = 0;            ///< tokens
+  std::string storage, size;  ///< a claim; or with a size, where a new one is made
+  std::string cpus, memory, shm;
+  std::string image;  ///< another one; without an engine, of any server
+  std::uint16_t server_port = 0;
+  std::string health;                ///< path
+  std::string key_variable;          ///< of the container, for the API key
+  std::vector<std::string> command;  ///< of an image without an engine
+  std::string hub_token_file;        ///< of this machine, mode 0600
+  bool node_port = false;            ///< a port of every node is open
+  bool without_key = false;          ///< also if the engine has no API key
+  base::Mark mark = {};
+};
+
 struct Cluster {
   std::string name = "gpuadm";
   Kubernetes kubernetes;
@@ -221,6 +243,7 @@ struct Cluster {
   Patches patches;
   std::vector<Storage> storage;
   std::vector<User> users;
+  std::vector<Served> serve;
   std::vector<Host> hosts;
 };
 

@@ -8,6 +8,7 @@
 #include "gpuadm/session/pod_tests.hpp"
 #include "gpuadm/session/run_playbook.hpp"
 
+#include "commands/install/bring_up_served.hpp"
 #include "commands/install/bring_up_stages.hpp"
 #include "commands/install/bring_up_users.hpp"
 #include "commands/install/closing.hpp"
@@ -31,15 +32,22 @@ constexpr std::pair<const char*, const char*> before[] = {
     {"preflight", "Check for problems"},
     {"plan", "Show the plan with diffs"},
     {"lock", "Lock the hosts"}};
-constexpr std::pair<const char*, const char*> after[] = {
-    {"unlock", "Unlock the hosts"}, {users_phase, users_title}, {"report", "Show the results"}};
+constexpr std::pair<const char*, const char*> after[] = {{"unlock", "Unlock the hosts"},
+                                                         {users_phase, users_title},
+                                                         {serve_phase, serve_title},
+                                                         {"report", "Show the results"}};
+
+/// Whether a phase is about objects that only a cluster file describes.
+bool is_described(std::string_view phase) {
+  return phase == users_phase || phase == serve_phase;
+}
 
 void list_phases(const playbook::Playbook& playbook, Io& io) {
   std::vector<std::vector<std::string>> lines;
   for (const auto& [name, title] : before) lines.push_back({name, title});
   for (const playbook::Phase& phase : playbook.phases) lines.push_back({phase.name, phase.title});
   for (const auto& [name, title] : after)
-    if (name != std::string_view(users_phase) || playbook.id == "init") lines.push_back({name, title});
+    if (!is_described(name) || playbook.id == "init") lines.push_back({name, title});
   io.out(report::columns(std::move(lines)));
 }
 
@@ -155,14 +163,20 @@ Result<Outcome> change_hosts(const BringUpRun& run, const Decided& decided, Io& 
     playbook_run.running = {cluster.name, run.survey.census.at(host)->gpuadm_installed,
                             options.change_network ? Consent::given : Consent::ask};
   UsersStage users(run);
-  if (users.is_chosen()) playbook_run.more = std::bind_front(&UsersStage::preview, &users);
+  ServeStage models(run, io);
+  playbook_run.more = [&](report::Reporter& reporter) -> Result<int> {
+    const int first = users.is_chosen() ? TRY(users.preview(reporter)) : 0;
+    return first + (models.is_chosen() ? TRY(models.preview(reporter)) : 0);
+  };
   const CountedRun ran = TRY(run_and_count(
       run.session.folder, options.format, io, [&](report::Reporter& reporter) -> Result<Outcome> {
-        const Outcome outcome =
-            TRY(session::run_playbook(playbook_run, run.survey, run.session, reporter, io));
-        if (outcome != Outcome::done || options.consent == Consent::preview || !users.is_chosen())
-          return outcome;
-        return users.apply(reporter, io);
+        Outcome outcome = TRY(session::run_playbook(playbook_run, run.survey, run.session, reporter, io));
+        const bool previews = options.consent == Consent::preview;
+        if (outcome == Outcome::done && !previews && users.is_chosen())
+          outcome = TRY(users.apply(reporter, io));
+        if (outcome == Outcome::done && !previews && models.is_chosen())
+          outcome = TRY(models.apply(reporter));
+        return outcome;
       }));
   if (ran.outcome == Outcome::done && options.consent != Consent::preview)
     TRY(conclude(run, playbook_run, ran, io));

@@ -90,6 +90,11 @@ void learn_names(const spec::Cluster& cluster, facts::Redactor& redact) {
     redact.learn(std::string_view(user.group).substr(user.group.rfind(':') + 1), "group");
     learn_server(user.server, redact);
   }
+  for (const spec::Served& served : cluster.serve) {
+    redact.learn(served.name, "model");
+    if (served.ns != spec::Served().ns) redact.learn(served.ns, "namespace");
+    redact.learn_people(served.hub_token_file);
+  }
   const std::string& own_domain = cluster.network.dns_domain;
   for (const std::string& entry : cluster.proxy.no_proxy) learn_domain(entry, own_domain, redact);
   if (own_domain != spec::Network().dns_domain) learn_domain(own_domain, "", redact);

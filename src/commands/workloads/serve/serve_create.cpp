@@ -107,36 +107,6 @@ Result<Outcome> print_served(const ServeCreateOptions& options, const workload::
   return Outcome::done;
 }
 
-Result<Outcome> serve_create(const ServeCreateOptions& given, Io& io) {
-  ServeCreateOptions options = given;
-  if (!options.mig.empty()) options.request.pod.gpus = options.mig;
-  if (options.offline && !options.yaml)
-    return base::fail(Fault::usage, "--offline creates nothing", "add -o yaml to print the objects");
-  std::optional<LocalModel> local;
-  if (is_local_model(options.request.model)) {
-    TRY(workload::check_name("claim", options.copy_to));
-    local = TRY(read_local_model(options.request.model, io));
-    options.request.model = local->source_in(options.copy_to);
-    options.digest = local->digest;
-  }
-  // Reports invalid options before it connects.
-  const workload::ModelServer requested =
-      TRY(read_request(options.request, TRY(assets::Store::open(options.common.assets))));
-  const workload::ServeKeys keys = TRY(new_keys(options, requested.engine));
-  if (options.yaml) return print_served(options, keys, io);
-  auto cluster = TRY(ReachedCluster::open(options.hosts, options.common, session::Access::full, io));
-  if (local && cluster->client().is_limited())
-    return base::fail(Fault::usage,
-                      "--model: a model of this machine is copied to a storage on hosts, which a kubeconfig "
-                      "does not reach",
-                      "name a claim that has it (CLAIM:/PATH) or a hub (hf:ORG/NAME); an administrator can "
-                      "copy it over SSH");
-  if (local) TRY(copy_model(*local, options.copy_to, options.request.pod.ns, options.hosts, *cluster, io));
-  const auto existing = TRY(find_existing(*cluster, service_of(options)));
-  if (!existing.empty()) return serve_update(options, existing, *cluster, io);
-  return create_new(options, keys, cluster, io);
-}
-
 void add_model(Line& line, ServeCreateOptions& options) {
   workload::ServeRequest& request = options.request;
   line.value(
@@ -179,6 +149,36 @@ void add_pod(Line& line, ServeCreateOptions& options) {
 }
 
 }  // namespace
+
+Result<Outcome> serve_model(const ServeCreateOptions& given, Io& io) {
+  ServeCreateOptions options = given;
+  if (!options.mig.empty()) options.request.pod.gpus = options.mig;
+  if (options.offline && !options.yaml)
+    return base::fail(Fault::usage, "--offline creates nothing", "add -o yaml to print the objects");
+  std::optional<LocalModel> local;
+  if (is_local_model(options.request.model)) {
+    TRY(workload::check_name("claim", options.copy_to));
+    local = TRY(read_local_model(options.request.model, io));
+    options.request.model = local->source_in(options.copy_to);
+    options.digest = local->digest;
+  }
+  // Reports invalid options before it connects.
+  const workload::ModelServer requested =
+      TRY(read_request(options.request, TRY(assets::Store::open(options.common.assets))));
+  const workload::ServeKeys keys = TRY(new_keys(options, requested.engine));
+  if (options.yaml) return print_served(options, keys, io);
+  auto cluster = TRY(ReachedCluster::open(options.hosts, options.common, session::Access::full, io));
+  if (local && cluster->client().is_limited())
+    return base::fail(Fault::usage,
+                      "--model: a model of this machine is copied to a storage on hosts, which a kubeconfig "
+                      "does not reach",
+                      "name a claim that has it (CLAIM:/PATH) or a hub (hf:ORG/NAME); an administrator can "
+                      "copy it over SSH");
+  if (local) TRY(copy_model(*local, options.copy_to, options.request.pod.ns, options.hosts, *cluster, io));
+  const auto existing = TRY(find_existing(*cluster, service_of(options)));
+  if (!existing.empty()) return serve_update(options, existing, *cluster, io);
+  return create_new(options, keys, cluster, io);
+}
 
 /// A new API key, if the engine takes one.
 Result<workload::ServeKeys> new_keys(const ServeCreateOptions& options, const workload::Engine& engine) {
@@ -263,7 +263,7 @@ Command serve_create_command() {
                     "an existing one gets another revision; all its options are given again"},
                    {"gpuadm serve create tiny --model models:/tiny.gguf -o yaml --offline",
                     "only print the objects"}},
-      .run = serve_create};
+      .run = serve_model};
 }
 
 }  // namespace commands

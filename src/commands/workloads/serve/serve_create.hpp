@@ -28,6 +28,9 @@ struct ServeCreateOptions {
   std::chrono::seconds timeout{0};  ///< 0: as long as loading may take
 };
 
+/// Serves the model, or updates it, and proves that it answers.
+[[nodiscard]] Result<Outcome> serve_model(const ServeCreateOptions& options, Io& io);
+
 [[nodiscard]] inline NamedService service_of(const ServeCreateOptions& options) {
   return {options.common, options.hosts, options.request.pod.name, options.request.pod.ns,
           workload::serve_kind};
@@ -41,6 +44,9 @@ struct ServeCreateOptions {
 /// The objects of an existing served model of this name. Nothing: there is none.
 [[nodiscard]] Result<std::vector<base::Tree>> find_existing(ReachedCluster& cluster,
                                                             const NamedService& service);
+/// What an update of it would change; nothing: it is as requested. Errors: see plan_serve.
+[[nodiscard]] Result<std::vector<workload::ServeChange>> serve_changes(
+    const ServeCreateOptions& options, const std::vector<base::Tree>& existing, ReachedCluster& cluster);
 /// Replaces it: shows what changes, asks, and waits until its new pods are ready and answer. If they do not,
 /// restores it.
 [[nodiscard]] Result<Outcome> serve_update(const ServeCreateOptions& options,

@@ -187,6 +187,11 @@ Result<> plan_update(const ServeCreateOptions& options, Update& update, ReachedC
                       command_for("delete", service) + " --keep-volume, and create it again");
   update.kept = TRY(kept_keys(options, server.engine, update.live, update.served, cluster));
   server.digest = options.digest;
+  // What is known of the same model stays where the hub is not asked, or does not answer.
+  if (server.source.text() == update.served.model && server.engine.name == update.served.engine) {
+    server.commit = update.served.commit;
+    if (server.digest.empty()) server.digest = update.served.digest;
+  }
   server.has_hub_token = !update.kept.keys.hub_token.empty();
   update.reason = TRY(why_not_rolling(plan, update.existing, update.served, cluster));
   if (TRY(endpoint_of(update.existing, service)).port != server.engine.port)
@@ -198,10 +203,6 @@ Result<> plan_update(const ServeCreateOptions& options, Update& update, ReachedC
 /// Notes, and whether the model fits; GPUs that the replaced pods use look full.
 Result<> check_update(const ServeCreateOptions& options, Update& update, ReachedCluster& cluster, Io& io) {
   ServePlan& plan = update.plan;
-  // The commit of the same model stays where the hub is not asked, or does not answer.
-  const bool is_same =
-      plan.server.source.text() == update.served.model && plan.server.engine.name == update.served.engine;
-  if (is_same) plan.server.commit = update.served.commit;
   if (options.unchecked) return {};
   const base::Secret& token = update.kept.keys.hub_token;
   if (plan.server.rolling || pods_in(update.existing).empty()) {
@@ -308,6 +309,16 @@ Result<std::vector<Tree>> find_existing(ReachedCluster& cluster, const NamedServ
                                 .selector = selector_of(service)}));
   if (!object_of(objects, "Deployment")) objects.clear();
   return objects;
+}
+
+Result<std::vector<workload::ServeChange>> serve_changes(const ServeCreateOptions& options,
+                                                         const std::vector<Tree>& existing,
+                                                         ReachedCluster& cluster) {
+  const Tree& live = *object_of(existing, "Deployment");
+  Update update{live, existing, served_model(live), {}, {}, {}};
+  TRY(plan_update(options, update, cluster));
+  const auto objects = update.plan.objects(update.kept.keys);
+  return all_changes(update, *object_of(objects, "Deployment"), service_of(options));
 }
 
 Result<Outcome> serve_update(const ServeCreateOptions& options, const std::vector<Tree>& existing,
