@@ -60,10 +60,10 @@ struct UsageRow {
   std::string hour;  ///< "2026-11-30T12", UTC
   std::string gpu, mig;
   UsageState state = UsageState::unknown;
-  UsageHolder holder;                  ///< with UsageState::held
-  double seconds = 0;                  ///< GPU seconds
-  double used = 0, used_of = 0;        ///< weighted by utilization; used_of: those whose utilization is known
-  double energy = 0, energy_of = 0;    ///< J; energy_of: GPU seconds whose power is known
+  UsageHolder holder;                ///< with UsageState::held
+  double seconds = 0;                ///< GPU seconds
+  double used = 0, used_of = 0;      ///< weighted by utilization; used_of: those whose utilization is known
+  double energy = 0, energy_of = 0;  ///< J; energy_of: GPU seconds whose power is known
 };
 /// `batch`: of the rows that are written together. The same hour can be written twice with a clock that is
 /// set back; with the same batch, it is the same row.
@@ -73,7 +73,7 @@ struct UsageRow {
 
 /// The file usage.json of a node: the rows of hours that have not ended, and what the next run needs.
 struct UsageMeter {
-  Moment last;                             ///< of the last run; empty: there was none
+  Moment last;                              ///< of the last run; empty: there was none
   long long batch = 1;                      ///< of its rows
   std::vector<std::string> gpus;            ///< UUIDs
   std::map<std::string, UsageHolder> pods;  ///< by UID

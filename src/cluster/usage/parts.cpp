@@ -61,9 +61,8 @@ std::vector<UsagePart> instances_of(const UsageReadings& readings, const Gpu& gp
   const auto programs = readings.programs.find(gpu.uuid);
   if (programs != readings.programs.end()) {
     const auto has_a_part = [&](const std::string& uid) {
-      return std::ranges::any_of(parts, [&](const UsagePart& part) {
-        return std::ranges::find(part.pods, uid) != part.pods.end();
-      });
+      return std::ranges::any_of(
+          parts, [&](const UsagePart& part) { return std::ranges::find(part.pods, uid) != part.pods.end(); });
     };
     if (programs->second.others || !std::ranges::all_of(programs->second.pods, has_a_part))
       for (UsagePart& part : parts)
@@ -80,9 +79,8 @@ std::vector<UsagePart> usage_parts(const UsageReadings& readings, std::span<cons
   if (readings.nvidia)
     for (const Gpu& gpu : readings.nvidia->gpus) {
       if (!listed.insert(gpu.uuid).second) continue;
-      std::vector<UsagePart> of_gpu = gpu.mig == "Enabled"
-                                          ? instances_of(readings, gpu)
-                                          : std::vector<UsagePart>{whole_gpu(readings, gpu)};
+      std::vector<UsagePart> of_gpu = gpu.mig == "Enabled" ? instances_of(readings, gpu)
+                                                           : std::vector<UsagePart>{whole_gpu(readings, gpu)};
       const auto power = reading_of(gpu, "DCGM_FI_DEV_POWER_USAGE");
       for (UsagePart& part : of_gpu) {
         if (power && *power >= 0) part.power = power;

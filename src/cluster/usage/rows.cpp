@@ -81,8 +81,10 @@ UsageHolder holder_in(const Tree& tree) {
 Tree to_tree(const UsageRow& row, long long batch) {
   Tree tree = Tree::map_of({{"hour", row.hour}, {"batch", std::int64_t{batch}}, {"gpu", row.gpu}});
   if (!row.mig.empty()) tree.set("mig", row.mig);
-  tree.set("state",
-           std::string(std::ranges::find(states, row.state, &std::pair<std::string_view, UsageState>::second)->first));
+  tree.set(
+      "state",
+      std::string(
+          std::ranges::find(states, row.state, &std::pair<std::string_view, UsageState>::second)->first));
   set_holder(tree, row.holder);
   set_numbers(tree, row, rounded);
   return tree;

@@ -23,8 +23,8 @@ std::string hours(double seconds) {
 }
 
 std::string time_text(double seconds) {
-  const auto time = base::Time(std::chrono::duration_cast<base::Time::duration>(
-      std::chrono::duration<double>(std::floor(seconds))));
+  const auto time = base::Time(
+      std::chrono::duration_cast<base::Time::duration>(std::chrono::duration<double>(std::floor(seconds))));
   return base::iso8601(time).substr(0, 16) + "Z";
 }
 
@@ -100,15 +100,12 @@ std::string csv_line(const std::string& name, const UsageSum& sum) {
   const auto number = [](std::optional<double> value) {
     return value ? fmt::format("{:.3f}", *value) : std::string();
   };
-  const auto known = [](double of, double value) {
-    return of > 0 ? std::optional(value) : std::nullopt;
-  };
-  return fmt::format("{},{},{},{},{},{},{},{}\n", csv_name(name), number(sum.held / seconds_an_hour),
-                     number(sum.free / seconds_an_hour), number(sum.unknown / seconds_an_hour),
-                     number(known(sum.used_of, sum.used / seconds_an_hour)),
-                     number(sum.used_of / seconds_an_hour),
-                     number(known(sum.energy_of, sum.energy / joules_a_kwh)),
-                     number(sum.energy_of / seconds_an_hour));
+  const auto known = [](double of, double value) { return of > 0 ? std::optional(value) : std::nullopt; };
+  return fmt::format(
+      "{},{},{},{},{},{},{},{}\n", csv_name(name), number(sum.held / seconds_an_hour),
+      number(sum.free / seconds_an_hour), number(sum.unknown / seconds_an_hour),
+      number(known(sum.used_of, sum.used / seconds_an_hour)), number(sum.used_of / seconds_an_hour),
+      number(known(sum.energy_of, sum.energy / joules_a_kwh)), number(sum.energy_of / seconds_an_hour));
 }
 
 }  // namespace
