@@ -2,6 +2,7 @@
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/time.hpp"
 #include "gpuadm/cluster/usage_report.hpp"
+#include "gpuadm/session/census.hpp"
 #include "gpuadm/session/cluster.hpp"
 #include "gpuadm/session/connections.hpp"
 
