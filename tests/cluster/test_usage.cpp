@@ -195,7 +195,7 @@ TEST_CASE("a row that a host cannot have written is ignored and counted") {
   const auto with = [&](std::string_view from, std::string_view to) {
     return cluster::read_usage(base::replace_all(good, from, to) + "\n=== end\n");
   };
-  CHECK(with("", "").rows.size() == 1);
+  CHECK(cluster::read_usage(good + "\n=== end\n").rows.size() == 1);
   for (const auto& [from, to] : std::initializer_list<std::pair<const char*, const char*>>{
            {"\"seconds\":10", "\"seconds\":-10"},
            {"\"seconds\":10", "\"seconds\":1e300"},
