@@ -120,7 +120,9 @@ void UsageReport::add(const std::string& host, const UsageRecord& record) {
   else if (!record.exists)
     about.problem = "no record: run gpuadm health enable";
   else if (record.damaged > 0)
-    about.problem = fmt::format("{} damaged lines of its record are ignored", record.damaged);
+    about.problem = record.damaged == 1
+                        ? "a damaged line of its record is ignored"
+                        : fmt::format("{} damaged lines of its record are ignored", record.damaged);
   hosts_.push_back(std::move(about));
 }
 
