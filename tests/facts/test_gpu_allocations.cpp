@@ -1,4 +1,4 @@
-#include "gpuadm/facts/gpu_allocations.hpp"
+#include "gpuadm/facts/gpu_users.hpp"
 
 #include <doctest/doctest.h>
 

@@ -2,7 +2,7 @@
 
 #include "gpuadm/base/tree.hpp"
 #include "gpuadm/cluster/health_state.hpp"
-#include "gpuadm/facts/gpu_allocations.hpp"
+#include "gpuadm/facts/gpu_users.hpp"
 #include "gpuadm/facts/nvidia.hpp"
 
 #include <map>

@@ -11,6 +11,8 @@
 /// `gpuadm usage`: GPU hours and energy from the records of the nodes. Pure.
 namespace cluster {
 
+inline constexpr double seconds_an_hour = 3600;
+
 /// What a line of the report is.
 enum class UsageBy { user, workload, gpu, node };
 [[nodiscard]] std::string_view name_of(UsageBy by);

@@ -10,7 +10,6 @@ namespace cluster {
 
 namespace {
 
-constexpr double seconds_an_hour = 3600;
 /// The time between the last run and the report is not a gap.
 constexpr double least_gap = 300;
 

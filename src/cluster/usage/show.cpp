@@ -15,7 +15,7 @@ namespace {
 
 using base::Tree;
 
-constexpr double seconds_an_hour = 3600, joules_a_kwh = 3.6e6;
+constexpr double joules_a_kwh = 3.6e6;
 constexpr double least_unknown = 60;  // GPU seconds that are worth a note
 
 std::string hours(double seconds) {

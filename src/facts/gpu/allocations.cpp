@@ -1,5 +1,5 @@
 #include "gpuadm/base/json.hpp"
-#include "gpuadm/facts/gpu_allocations.hpp"
+#include "gpuadm/facts/gpu_users.hpp"
 
 #include <algorithm>
 
