@@ -64,8 +64,7 @@ std::string notes_of(const UsageReport& report) {
   std::string text = fmt::format("held {} + free {} + unknown {} = {} GPU hours\n", hours(total.held),
                                  hours(total.free), hours(total.unknown), hours(total.all()));
   if (report.gaps() > 0)
-    text += fmt::format("not recorded: {} GPU hours, while a node was off or its health runs were missing\n",
-                        hours(report.gaps()));
+    text += fmt::format("not recorded: {} GPU hours, without health runs\n", hours(report.gaps()));
   if (total.held - total.used_of > least_unknown)
     text += fmt::format("the utilization of {} held GPU hours is unknown, as with MIG\n",
                         hours(total.held - total.used_of));
