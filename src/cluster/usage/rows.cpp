@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <unordered_set>
 #include <utility>
 
 namespace cluster {
@@ -14,6 +16,7 @@ namespace {
 using base::Tree;
 
 constexpr std::size_t longest_text = 300, most_pods = 4096, most_gpus = 1024;
+constexpr std::size_t most_rows = 500'000;  // of one node: more than its files hold
 constexpr double most_seconds = 1e6, most_energy = 1e10, tolerance = 1.001;
 
 constexpr std::pair<std::string_view, UsageState> states[] = {
@@ -156,13 +159,19 @@ UsageMeter usage_meter_in(const Tree& tree) {
 UsageRecord read_usage(std::string_view output) {
   constexpr std::string_view state = "state ", end = "=== end";
   UsageRecord record;
-  std::set<std::string, std::less<>> seen;  // a row that was written twice is identical
+  std::unordered_set<std::size_t> seen;  // a row that was written twice is identical
+  bool fits = true;
   const auto take = [&](const Tree& tree) {
     auto row = usage_row_in(tree);
     if (!row)
       ++record.damaged;
-    else if (seen.insert(base::json::write(to_tree(*row, batch_in(tree)), 0)).second)
+    else if (!seen.insert(std::hash<std::string>()(base::json::write(to_tree(*row, batch_in(tree)), 0)))
+                  .second)
+      return;
+    else if (record.rows.size() < most_rows)
       record.rows.push_back(std::move(*row));
+    else
+      fits = false;
   };
   for (const std::string_view line : base::lines(output)) {
     if (base::trim(line).empty()) continue;
@@ -185,6 +194,7 @@ UsageRecord read_usage(std::string_view output) {
       for (const Tree& row : rows->items()) take(row);
   }
   record.exists = record.exists || !record.rows.empty();
+  record.complete = record.complete && fits;
   return record;
 }
 
