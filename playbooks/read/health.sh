@@ -2,8 +2,8 @@
 # Prints what `gpuadm health` has on a host. Variables: what (status, history, recent, settings, usage), since (with usage). settings: "run OPTIONS", "every SECONDS" and
 # "serve OPTIONS" of its units. status: "timer STATE", "service RESULT", "says LINE" (its last
 # error), then "state " and the file of the last run. history: the lines of the history, oldest first, then the same. recent: status, then
-# the last 200 lines of the history. usage: the rows of the record of the GPUs from the hour `since` on, such as 2026-11-30T12, then "state "
-# and the file of the hours that have not ended, and "=== end".
+# the last 200 lines of the history. usage: "state " and the file of the hours that have not ended, then the rows of the record of the GPUs
+# from the hour `since` on, such as 2026-11-30T12, and "=== end". A run in between repeats rows, and hides none.
 PATH=$PATH:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 home=/var/lib/gpuadm/health
 units=/etc/systemd/system
@@ -21,10 +21,10 @@ print_history() { for file in "$home/history.1.jsonl" "$home/history.jsonl"; do 
 
 # The clock may have been set: rows are not in the order of time. A row begins with {"hour":"2026-11-30T12".
 print_usage() {
+  [ ! -f "$home/usage.json" ] || { printf 'state ' && head -c 8388608 "$home/usage.json" && echo; }
   for file in "$home/usage.1.jsonl" "$home/usage.jsonl"; do
     [ ! -f "$file" ] || head -c 67108864 "$file" | awk -v since="$since" 'substr($0, 10, 13) >= since'
   done
-  [ ! -f "$home/usage.json" ] || { printf 'state ' && head -c 8388608 "$home/usage.json" && echo; }
   echo '=== end'
 }
 
