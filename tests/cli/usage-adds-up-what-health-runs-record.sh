@@ -6,7 +6,7 @@ needs jq unshare
 [ "$(id -u)" = 0 ] || skip "needs root: health runs do"
 if [ "${GPUADM_INSIDE:-}" != yes ]; then
   unshare -m true 2>/dev/null || skip "no mount namespaces here"
-  GPUADM_INSIDE=yes unshare -m "$0"
+  GPUADM_INSIDE=yes GPUADM=$GPUADM unshare -m "$top/tests/cli/${0##*/}"
   exit
 fi
 for folder in /var/lib /var/log /run; do mount -t tmpfs tmpfs "$folder"; done
@@ -23,6 +23,7 @@ export PATH=$PWD/double:$PATH
 mapfile -t gpus < <(nvidia-smi -L | sed -n 's/.*UUID: \(.*\))$/\1/p')
 [ "${#gpus[@]}" = 2 ] || fail "the double has ${#gpus[@]} GPUs"
 
+# shellcheck disable=SC2016 # programs of jq
 # The second pod has ended: it has no control group any more.
 one=5c1a7a2e-93f4-4a53-8d1e-0a6f1c1b2d3e two=11111111-2222-4333-8444-555555555555
 entry() { printf '{"PodUID":"%s","ContainerName":"work","ResourceName":"nvidia.com/gpu","DeviceIDs":{"-1":["%s"]},"AllocResp":null}' "$1" "$2"; }

@@ -74,7 +74,7 @@ std::string notes_of(const UsageReport& report) {
 }
 
 Tree real(double value) {
-  return std::round(value * 1000) / 1000;
+  return std::round(value * 1e6) / 1e6;
 }
 
 void set_sum(Tree& tree, const UsageSum& sum) {
