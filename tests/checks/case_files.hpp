@@ -7,6 +7,7 @@
 #include "gpuadm/facts/edit.hpp"
 
 #include "case_text.hpp"
+#include "sanitizers.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -16,15 +17,6 @@
 /// Cases of checks: tests/cases/checks/<id of the check>/<what it shows>.yaml; the README there says what may
 /// stand in one.
 namespace case_files {
-
-/// With sanitizers an examination takes ten times as long: tests that examine every case in many forms take a
-/// sample of the cases then.
-#ifdef __SANITIZE_ADDRESS__
-inline constexpr bool with_sanitizers = true;
-#else
-inline constexpr bool with_sanitizers = false;
-#endif
-inline constexpr std::size_t case_step = with_sanitizers ? 8 : 1;
 
 namespace fs = std::filesystem;
 using base::Tree;

@@ -37,7 +37,7 @@ TEST_CASE("no remedy has a command or a package that the host's distribution doe
   std::set<std::string> wrong, seen;
   std::size_t cases = 0;
   for (const auto& entry : fs::recursive_directory_iterator(folder / "checks")) {
-    if (entry.path().extension() != ".yaml" || ++cases % case_step != 0) continue;
+    if (entry.path().extension() != ".yaml" || ++cases % sample_step(24) != 0) continue;
     const auto test = base::yaml::read(base::read_file(entry.path()).value(), entry.path().string());
     REQUIRE(test.has_value());
     if (is_of_cluster(*test)) continue;
@@ -58,7 +58,7 @@ TEST_CASE("no remedy has a command or a package that the host's distribution doe
   }
   for (const std::string& one : wrong) MESSAGE(one);
   CHECK(wrong.empty());
-  CHECK(seen.size() > (with_sanitizers ? 20 : 150));
+  CHECK(seen.size() > (with_sanitizers ? 5 : 150));
 }
 
 }  // namespace

@@ -14,7 +14,8 @@ namespace {
 
 using namespace case_files;
 
-constexpr std::size_t evidence_step = with_sanitizers ? 41 : 1;
+constexpr std::size_t evidence_step = sample_step(199);
+constexpr std::size_t samples = 50 / sample_step(5);
 
 struct Sick {
   std::string name, machine, probe;
@@ -92,7 +93,7 @@ void check_every_byte(const Sick& sick, const checks::Data& data, const Extent& 
   REQUIRE(cluster);
   const Verdicts before = verdicts_of(*cluster, sick, sick.probe, data);
   std::vector<std::size_t> offsets = evidence_of(recorded_probe(sick.machine), sick.probe);
-  const std::size_t step = extent.is_sample() ? sick.probe.size() / 50 : 1;
+  const std::size_t step = extent.is_sample() ? sick.probe.size() / samples : 1;
   for (std::size_t i = 0; i < sick.probe.size(); i += step) offsets.push_back(i);
   std::string probe = sick.probe;
   for (const std::size_t offset : offsets) {

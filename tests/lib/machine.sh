@@ -8,7 +8,7 @@ BUILD_PACKAGES=(g++ cmake ninja-build pkg-config mold ccache libssh2-1-dev libya
   libcli11-dev libfmt-dev libssl-dev libarchive-dev libzstd-dev zlib1g-dev liblzma-dev libcurl4-openssl-dev doctest-dev)
 TEST_PACKAGES=(clang-format-19 shellcheck jq openssh-server openssh-client sudo git iproute2 procps util-linux
   tmux zsh fish mandoc man-db python3-jsonschema python3-yaml gnupg gpgv curl openssl xz-utils)
-CI_PACKAGES=(clang-tidy-19)
+CI_PACKAGES=(clang-tidy-19 clang-19 libclang-rt-19-dev)
 BROWSER_PACKAGES=(chromium chromium-driver)
 
 say() { printf '%s\n' "$*" >&2; }

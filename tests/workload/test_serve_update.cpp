@@ -91,6 +91,18 @@ TEST_CASE("a Deployment is replaced only as it was read, and is restored as it w
   CHECK(restored.at({"metadata", "resourceVersion"}) == nullptr);
   CHECK(restored.find("status") == nullptr);
   CHECK(base::json::write(*restored.find("spec")) == base::json::write(*live.find("spec")));
+  CHECK(text_at(restored, {"kind"}) == "Deployment");
+}
+
+TEST_CASE("a Secret is restored with its data and its type") {
+  const Tree live = Tree::map_of({{"apiVersion", "v1"},
+                                  {"kind", "Secret"},
+                                  {"type", "Opaque"},
+                                  {"data", Tree::map_of({{"api-key", "a2V5"}})},
+                                  {"metadata", Tree::map_of({{"name", "llama"}, {"resourceVersion", "9"}})}});
+  CHECK(
+      base::json::write(workload::restored(live), 0) ==
+      R"({"apiVersion":"v1","kind":"Secret","type":"Opaque","data":{"api-key":"a2V5"},"metadata":{"name":"llama"}})");
 }
 
 TEST_CASE("new pods start before the earlier ones end only if the update is rolling") {

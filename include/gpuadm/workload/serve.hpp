@@ -137,7 +137,7 @@ struct ServeChange {
 [[nodiscard]] std::vector<ServeChange> changes_of(const base::Tree& live, const base::Tree& made);
 /// The Deployment as objects_of makes it, for the place of the live one: only while that is unchanged.
 [[nodiscard]] base::Tree replacement_of(const base::Tree& live, base::Tree made);
-/// The live Deployment, for the place of whatever has replaced it.
+/// A live object as it was read, for the place of whatever has replaced it.
 [[nodiscard]] base::Tree restored(const base::Tree& live);
 
 /// The objects, in the order of creation.

@@ -103,11 +103,10 @@ Tree restored(const Tree& live) {
   Tree metadata = Tree::map();
   for (const char* name : {"name", "namespace", "labels", "annotations"})
     if (const Tree* found = live.at({"metadata", name})) metadata.set(name, *found);
-  const Tree* spec = live.find("spec");
-  return Tree::map_of({{"apiVersion", "apps/v1"},
-                       {"kind", "Deployment"},
-                       {"metadata", std::move(metadata)},
-                       {"spec", spec ? *spec : Tree::map()}});
+  Tree object = Tree::map();
+  for (const auto& [name, value] : live.entries())
+    if (name != "status") object.set(name, name == "metadata" ? metadata : value);
+  return object;
 }
 
 }  // namespace workload

@@ -127,15 +127,17 @@ Result<KeptKeys> kept_keys(const ServeCreateOptions& options, const workload::En
   return kept;
 }
 
-/// Creates the Secret, or replaces it.
-Result<> write_secret(const KeptKeys& kept, const std::vector<Tree>& objects, const std::string& ns,
-                      ReachedCluster& cluster) {
+/// Creates the Secret, or replaces it. Returns the one that was replaced, or nothing.
+Result<std::vector<Tree>> write_secret(const KeptKeys& kept, const std::vector<Tree>& objects,
+                                       const std::string& ns, ReachedCluster& cluster) {
   const Tree* secret = object_of(objects, "Secret");
-  if (!secret || !kept.is_changed) return {};
-  const auto existing = TRY(cluster.client().find({*secret}));
-  if (!existing.empty()) return session::replace(cluster.client(), {*secret});
-  TRY(cluster.client().create(ns, {*secret}));
-  return {};
+  if (!secret || !kept.is_changed) return std::vector<Tree>();
+  auto earlier = TRY(cluster.client().find({*secret}));
+  if (earlier.empty())
+    TRY(cluster.client().create(ns, {*secret}));
+  else
+    TRY(session::replace(cluster.client(), {*secret}));
+  return earlier;
 }
 
 /// Waits for the new pods, and for a completion.
@@ -226,10 +228,19 @@ Result<std::vector<workload::ServeChange>> all_changes(const Update& update, con
   return changes;
 }
 
-/// Restores the live objects after an update that failed.
-void roll_back(const Update& update, const NamedService& service, ReachedCluster& cluster, const Io& io) {
-  auto done =
-      session::replace(cluster.client(), {workload::restored(update.live)}, transport::Purpose::clean_up);
+Result<> restore_secrets(const std::vector<Tree>& secrets, ReachedCluster& cluster) {
+  if (secrets.empty()) return {};
+  return session::replace(cluster.client(), {workload::restored(secrets.front())},
+                          transport::Purpose::clean_up);
+}
+
+/// Restores the live objects after an update that failed. `secrets`: the Secret that it replaced.
+void roll_back(const Update& update, const std::vector<Tree>& secrets, const NamedService& service,
+               ReachedCluster& cluster, const Io& io) {
+  auto done = restore_secrets(secrets, cluster);
+  if (done)
+    done =
+        session::replace(cluster.client(), {workload::restored(update.live)}, transport::Purpose::clean_up);
   const Tree* old = object_of(update.existing, "Service");
   const Tree* type = old ? old->at({"spec", "type"}) : nullptr;
   const Tree* ports = old ? old->at({"spec", "ports"}) : nullptr;
@@ -265,10 +276,15 @@ Result<> replace_deployment(const Update& update, const Tree& made, ReachedClust
 Result<Updated> execute_update(const ServeCreateOptions& options, const Update& update,
                                const std::vector<Tree>& objects, ReachedCluster& cluster, Io& io) {
   const NamedService service = service_of(options);
-  TRY(write_secret(update.kept, objects, service.ns, cluster));
+  const auto secrets = TRY(write_secret(update.kept, objects, service.ns, cluster));
   if (const auto replaced = replace_deployment(update, *object_of(objects, "Deployment"), cluster);
       !replaced) {
-    if (is_uncertain(replaced.error().fault)) roll_back(update, service, cluster, io);
+    if (is_uncertain(replaced.error().fault)) {
+      roll_back(update, secrets, service, cluster, io);
+    } else if (const auto done = restore_secrets(secrets, cluster); !done) {
+      io.err(fmt::format("cannot restore the Secret of {}: {}\n", shown(service),
+                         base::printable(done.error().what)));
+    }
     return std::unexpected(replaced.error());
   }
   const auto patched = patch_service(update.plan, update.existing, cluster);
@@ -279,7 +295,7 @@ Result<Updated> execute_update(const ServeCreateOptions& options, const Update& 
   const bool was_interrupted = error.fault == Fault::interrupted;
   if (!was_interrupted)
     error.what = fmt::format("the update of the {} failed: {}", with_noun(service), error.what);
-  if (!options.keep || was_interrupted) roll_back(update, service, cluster, io);
+  if (!options.keep || was_interrupted) roll_back(update, secrets, service, cluster, io);
   return std::unexpected(std::move(error));
 }
 
