@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Health runs record who held each GPU, and gpuadm usage adds it up: allocated, free, unknown, over a boot, an hour's end and a line that was
 # cut off. nvidia-smi is a double with real output of two idle GPUs; the folders of the node are the test's own, in a mount namespace.
+# shellcheck disable=SC2016 # programs of jq
 . "$(dirname "$0")/common"
 needs jq unshare
 [ "$(id -u)" = 0 ] || skip "needs root: health runs do"
@@ -23,7 +24,6 @@ export PATH=$PWD/double:$PATH
 mapfile -t gpus < <(nvidia-smi -L | sed -n 's/.*UUID: \(.*\))$/\1/p')
 [ "${#gpus[@]}" = 2 ] || fail "the double has ${#gpus[@]} GPUs"
 
-# shellcheck disable=SC2016 # programs of jq
 # The second pod has ended: it has no control group any more.
 one=5c1a7a2e-93f4-4a53-8d1e-0a6f1c1b2d3e two=11111111-2222-4333-8444-555555555555
 entry() { printf '{"PodUID":"%s","ContainerName":"work","ResourceName":"nvidia.com/gpu","DeviceIDs":{"-1":["%s"]},"AllocResp":null}' "$1" "$2"; }
@@ -31,7 +31,7 @@ printf '{"Data":{"PodDeviceEntries":[%s,%s],"RegisteredDevices":{"nvidia.com/gpu
   "$(entry "$one" "${gpus[0]}")" "$(entry "$two" "${gpus[1]}")" "${gpus[@]}" >/var/lib/kubelet/device-plugins/kubelet_internal_checkpoint
 mkdir -p "groups/kubepods/burstable/pod$one" "/var/log/pods/anna_work-0_$one"
 
-run_health() { gpuadm health run --node gpu1 >run 2>&1 || fail "the run failed: $(cat run)"; }
+run_health() { gpuadm health run --node gpu1 >log 2>&1 || fail "the run failed: $(cat log)"; }
 # As if the last run had been so many seconds earlier.
 age() { jq -c ".uptime -= $1" $home/usage.json >aged && cp aged $home/usage.json; }
 record() { jq -e "$@" $home/usage.json >/dev/null || fail "the record is wrong: $(cat $home/usage.json)"; }
