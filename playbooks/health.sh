@@ -4,7 +4,7 @@
 health_program=/usr/local/libexec/gpuadm/gpuadm
 health_home=$gpuadm_home/health
 health_units='/etc/systemd/system/gpuadm-health.service /etc/systemd/system/gpuadm-health.timer'
-health_files='state.json history.jsonl history.1.jsonl lock facts.txt tls.key tls.crt'
+health_files='state.json history.jsonl history.1.jsonl usage.json usage.jsonl usage.1.jsonl lock facts.txt tls.key tls.crt'
 health_metrics=/run/gpuadm-health
 
 # --- The program -----------------------------------------------------------------------------------------

@@ -1,8 +1,9 @@
 # shellcheck shell=sh disable=SC2154
-# Prints what `gpuadm health` has on a host. Variables: what (status, history, recent, settings). settings: "run OPTIONS", "every SECONDS" and
+# Prints what `gpuadm health` has on a host. Variables: what (status, history, recent, settings, usage), since (with usage). settings: "run OPTIONS", "every SECONDS" and
 # "serve OPTIONS" of its units. status: "timer STATE", "service RESULT", "says LINE" (its last
 # error), then "state " and the file of the last run. history: the lines of the history, oldest first, then the same. recent: status, then
-# the last 200 lines of the history.
+# the last 200 lines of the history. usage: "state " and the file of the hours that have not ended, then the rows of the record of the GPUs
+# from the hour `since` on, such as 2026-11-30T12, and "=== end". A run in between repeats rows, and hides none.
 PATH=$PATH:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 home=/var/lib/gpuadm/health
 units=/etc/systemd/system
@@ -18,6 +19,15 @@ print_status() {
 
 print_history() { for file in "$home/history.1.jsonl" "$home/history.jsonl"; do [ ! -f "$file" ] || head -c 1048576 "$file"; done; }
 
+# The clock may have been set: rows are not in the order of time. A row begins with {"hour":"2026-11-30T12".
+print_usage() {
+  [ ! -f "$home/usage.json" ] || { printf 'state ' && head -c 8388608 "$home/usage.json" && echo; }
+  for file in "$home/usage.1.jsonl" "$home/usage.jsonl"; do
+    [ ! -f "$file" ] || head -c 67108864 "$file" | awk -v since="$since" 'substr($0, 10, 13) >= since'
+  done
+  echo '=== end'
+}
+
 case $what in
   settings)
     sed -n 's/^ExecStart=.* health run /run /p' "$units/gpuadm-health.service" 2>/dev/null | head -n 1 | head -c 65536
@@ -30,6 +40,7 @@ case $what in
     [ ! -f "$home/state.json" ] || echo
     print_state
     ;;
+  usage) print_usage ;;
   recent)
     [ -f "$home/state.json" ] || [ -f "$units/gpuadm-health.timer" ] || exit 0
     print_status

@@ -66,6 +66,29 @@ TEST_CASE("lines of MIG devices are not GPUs") {
   const auto facts = parse(probe_text(
       {{"nvidia-smi", "GPU 0: NVIDIA A100 (UUID: GPU-1)\n  MIG 1g.5gb     Device  0: (UUID: MIG-2)\n? 0"}}));
   CHECK(facts->nvidia.gpus.size() == 1);
+  REQUIRE(facts->nvidia.gpus[0].instances.size() == 1);
+  CHECK(facts->nvidia.gpus[0].instances[0].uuid == "MIG-2");
+  CHECK(!facts->nvidia.gpus[0].instances[0].total_mib);
+}
+
+TEST_CASE("instances of MIG have the memory that the XML names for them") {
+  const auto facts = parse(probe_text(
+      {{"nvidia-smi",
+        "GPU 0: NVIDIA A100 (UUID: GPU-1)\n  MIG 1g.5gb     Device  0: (UUID: MIG-2)\n"
+        "  MIG 2g.10gb     Device  1: (UUID: MIG-3)\n? 0"},
+       {"nvidia-smi-xml",
+        "<nvidia_smi_log><gpu id=\"0\"><uuid>GPU-1</uuid><mig_devices><mig_device><index>1</index>"
+        "<fb_memory_usage><total>9984 MiB</total><used>12 MiB</used></fb_memory_usage></mig_device>"
+        "<mig_device><index>0</index><fb_memory_usage><total>N/A</total></fb_memory_usage></mig_device>"
+        "</mig_devices><fb_memory_usage><total>40960 MiB</total></fb_memory_usage></gpu></nvidia_smi_log>\n? "
+        "0"}}));
+  const auto& gpu = facts->nvidia.gpus.at(0);
+  REQUIRE(gpu.instances.size() == 2);
+  CHECK(gpu.mig_devices == 2);
+  CHECK(gpu.instances[1].total_mib == 9984);
+  CHECK(gpu.instances[1].used_mib == 12);
+  CHECK(!gpu.instances[0].total_mib);
+  CHECK(gpu.memory_mib == 40960);
 }
 
 TEST_CASE("the library in force is the one that fits the loaded module, else the newest") {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 /// The metrics of a node for Prometheus. Pure.
@@ -26,6 +27,10 @@ struct NodeMetrics {
   std::span<const report::Finding> findings;
   std::span<const GpuUser> users;
 };
+
+/// A metric of a GPU by its name, such as DCGM_FI_DEV_POWER_USAGE. Nothing: it has no value, or there is no
+/// such metric.
+[[nodiscard]] std::optional<double> reading_of(const facts::Gpu& gpu, std::string_view metric);
 
 /// Names and labels of DCGM exporter where they mean the same, otherwise gpuadm_*. The metrics of a GPU have
 /// the labels of a pod if one pod uses it; with time-slicing, gpuadm_gpu_pod_memory_used_bytes has all of its

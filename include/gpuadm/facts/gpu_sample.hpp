@@ -12,13 +12,6 @@
 
 namespace facts {
 
-/// An instance of a GPU in MIG mode. nvidia-smi reports no utilization for it.
-struct MigInstance {
-  int index = 0;
-  std::string profile, uuid;  ///< "1g.10gb", "MIG-…"
-  std::optional<double> used_mib, total_mib;
-};
-
 /// A program that computes on a GPU.
 struct GpuProgram {
   std::uint64_t pid = 0;

@@ -3,7 +3,9 @@
 #include "gpuadm/base/error.hpp"
 
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,5 +31,20 @@ struct GpuUsers {
 
 /// Reads the output of playbooks/read/gpu-users.sh. Fault::parse if it is something else, or incomplete.
 [[nodiscard]] base::Result<GpuUsers> parse_gpu_users(std::string_view output);
+
+/// The GPUs, shares of GPUs and MIG instances that the kubelet has allocated to pods through a device plugin.
+/// A pod that has ended is in it until the kubelet allocates again.
+struct GpuAllocations {
+  /// UIDs of pods by the UUID of a GPU or of a MIG instance.
+  std::map<std::string, std::set<std::string>, std::less<>> pods;
+  /// Whether the kubelet names all devices of NVIDIA by UUID, and has any: otherwise a GPU without pods may
+  /// be allocated under another name, or by a claim.
+  bool complete = false;
+};
+
+/// Reads /var/lib/kubelet/device-plugins/kubelet_internal_checkpoint (pkg/kubelet/cm/devicemanager/checkpoint
+/// of Kubernetes). NVIDIA's device plugin names devices by UUID, and shares UUID::NUMBER. Fault::parse if it
+/// is something else.
+[[nodiscard]] base::Result<GpuAllocations> parse_gpu_allocations(std::string_view checkpoint);
 
 }  // namespace facts

@@ -40,6 +40,13 @@ struct NvLinks {
   std::map<std::string, std::uint64_t> errors;  ///< "link 3: Replay" -> count; those above zero
 };
 
+/// An instance of a GPU in MIG mode. nvidia-smi reports no utilization for it.
+struct MigInstance {
+  int index = 0;
+  std::string profile, uuid;  ///< "1g.10gb", "MIG-…"
+  std::optional<double> used_mib, total_mib;
+};
+
 /// One GPU as nvidia-smi lists it.
 struct Gpu {
   int index = 0;
@@ -51,6 +58,7 @@ struct Gpu {
   /// and that have data, under the names of driver 580.
   std::map<std::string, std::string> readings;
   int mig_devices = 0;
+  std::vector<MigInstance> instances;  ///< those that nvidia-smi -L lists
   std::vector<GpuProcess> processes;
   std::optional<std::string> inforom_checksum;
   std::optional<NvLinks> nvlinks;

@@ -25,7 +25,7 @@ enum class Outcome {
   interrupted   ///< Ctrl-C
 };
 
-enum class Format { text, json, probe, markdown, junit, html, prometheus };
+enum class Format { text, json, probe, markdown, junit, html, prometheus, csv };
 
 /// Input and output of a command. Results go to `out`, progress and questions to `err` or the terminal.
 struct Io {

@@ -256,6 +256,11 @@ void add_pods(MetricsText& text, const NodeMetrics& metrics) {
 
 }  // namespace
 
+std::optional<double> reading_of(const Gpu& gpu, std::string_view metric) {
+  const auto* found = std::ranges::find(gpu_metrics, metric, &Metric::name);
+  return found == std::end(gpu_metrics) ? std::nullopt : value_of(*found, gpu);
+}
+
 std::string to_prometheus(const NodeMetrics& metrics) {
   MetricsText text;
   add_health(text, metrics.state);

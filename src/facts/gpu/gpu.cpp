@@ -1,6 +1,7 @@
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/version.hpp"
 
+#include "facts/gpu/mig.hpp"
 #include "facts/read.hpp"
 #include "facts/text/words.hpp"
 #include "facts/text/xml.hpp"
@@ -128,6 +129,9 @@ void read_list(const Section& list, Nvidia& nvidia) {
   for (const std::string_view line : list.lines) {
     const std::size_t colon = line.find(": "), uuid = line.rfind(" (UUID: ");
     if (line.starts_with("WARNING")) nvidia.smi_warnings.emplace_back(base::printable(line, 300));
+    if (auto instance = mig_instance_in(line);
+        instance && !nvidia.gpus.empty() && nvidia.gpus.back().instances.size() < most_instances)
+      nvidia.gpus.back().instances.push_back(std::move(*instance));
     if (!line.starts_with("GPU ") || colon == std::string_view::npos || uuid == std::string_view::npos ||
         uuid < colon)
       continue;
@@ -198,11 +202,23 @@ constexpr std::array<std::string_view, 26> groups = {"serial",
                                                      "max_clocks",
                                                      "fabric"};
 
+/// The memory of the instances that nvidia-smi -L lists.
+void read_instances(const Element& devices, Gpu& gpu) {
+  gpu.mig_devices = static_cast<int>(std::ranges::count(devices.children, "mig_device", &Element::name));
+  for (const Element& device : devices.children) {
+    const auto index = count(at(device, {"index"}).value_or(""));
+    for (MigInstance& instance : gpu.instances) {
+      if (!index || static_cast<std::uint64_t>(instance.index) != *index) continue;
+      instance.total_mib = mib_in(at(device, {"fb_memory_usage", "total"}));
+      instance.used_mib = mib_in(at(device, {"fb_memory_usage", "used"}));
+    }
+  }
+}
+
 void read_details_of(const Element& element, Gpu& gpu) {
   for (const Element& child : element.children) {
     if (std::ranges::find(groups, child.name) != groups.end()) read_leaves(child, child.name, gpu.readings);
-    if (child.name == "mig_devices")
-      gpu.mig_devices = static_cast<int>(std::ranges::count(child.children, "mig_device", &Element::name));
+    if (child.name == "mig_devices") read_instances(child, gpu);
     if (child.name != "processes" || child.children.size() > 1000) continue;
     for (const Element& process : child.children)
       gpu.processes.push_back({at(process, {"pid"}).value_or(""), at(process, {"type"}).value_or(""),

@@ -2,6 +2,7 @@
 
 #include "gpuadm/base/text.hpp"
 
+#include "facts/gpu/mig.hpp"
 #include "facts/text/words.hpp"
 
 #include <fmt/format.h>
@@ -174,7 +175,7 @@ void read_programs(const Part& part, GpuSample& sample) {
   }
 }
 
-/// `nvidia-smi -L`: "  MIG 1g.10gb     Device  0: (UUID: MIG-…)" below "GPU 0: …".
+/// The lines of `nvidia-smi -L`, and the memory of the instances.
 void read_instances(const Part& list, const Part* memory, GpuSample& sample) {
   sample.instances_read = list.status == 0;
   GpuReading* gpu = nullptr;
@@ -185,15 +186,8 @@ void read_instances(const Part& list, const Part* memory, GpuSample& sample) {
   };
   for (const std::string_view line : list.lines) {
     if (line.starts_with("GPU ")) gpu = gpu_of(count(line.substr(4, line.find(':') - 4)));
-    const auto words = base::words(line);
-    if (!gpu || words.size() < 6 || words[0] != "MIG" || words[2] != "Device") continue;
-    const auto index = count(words[3].substr(0, words[3].find(':')));
-    if (!index || *index > 63 || gpu->instances.size() > 63) continue;
-    gpu->instances.push_back({.index = static_cast<int>(*index),
-                              .profile = std::string(words[1]),
-                              .uuid = std::string(words[5].substr(0, words[5].find(')'))),
-                              .used_mib = {},
-                              .total_mib = {}});
+    if (auto instance = mig_instance_in(line); gpu && instance && gpu->instances.size() < most_instances)
+      gpu->instances.push_back(std::move(*instance));
   }
   if (!memory) return;
   for (const std::string_view line : memory->lines) {

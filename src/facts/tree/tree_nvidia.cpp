@@ -24,6 +24,14 @@ Tree process(const GpuProcess& p) {
   return Tree::map_of({{"pid", p.pid}, {"type", p.type}, {"name", p.name}, {"usedMib", tree_of(p.used_mib)}});
 }
 
+Tree mig_instance(const MigInstance& m) {
+  return Tree::map_of({{"index", m.index},
+                       {"profile", m.profile},
+                       {"uuid", m.uuid},
+                       {"usedMib", tree_of(m.used_mib)},
+                       {"totalMib", tree_of(m.total_mib)}});
+}
+
 Tree nvlinks(const std::optional<NvLinks>& n) {
   if (!n) return {};
   Tree errors = Tree::map();
@@ -56,6 +64,7 @@ Tree gpu(const Gpu& g) {
                        {"recoveryAction", tree_of(g.recovery_action)},
                        {"inforomChecksum", tree_of(g.inforom_checksum)},
                        {"migDevices", g.mig_devices},
+                       {"migInstances", list_of(g.instances, mig_instance)},
                        {"processes", list_of(g.processes, process)},
                        {"nvlinks", nvlinks(g.nvlinks)},
                        {"pathsTo", Tree::list_of(g.paths_to)},

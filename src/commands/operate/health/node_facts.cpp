@@ -3,7 +3,6 @@
 #include "gpuadm/base/files.hpp"
 #include "gpuadm/base/shell.hpp"
 #include "gpuadm/base/text.hpp"
-#include "gpuadm/facts/gpu_sample.hpp"
 #include "gpuadm/session/census.hpp"
 #include "gpuadm/session/connections.hpp"
 
@@ -106,55 +105,56 @@ struct NodeNames {
   std::string ns, pod, container;
 };
 
-/// The pod of a process. Hybrid control groups have several lines; the kubelet's names the pod.
-facts::CgroupOwner owner_of(const std::filesystem::path& file) {
-  facts::CgroupOwner owner;
-  const std::string text = base::read_file(file, 1u << 20).value_or("");
-  for (const std::string_view line : base::lines(text))
-    if (owner.pod_uid.empty() && line.contains("kubepods")) owner = facts::cgroup_owner(line);
-  return owner;
-}
-
-template <class Each>
-void each_name(const std::filesystem::path& folder, const Each& each) {
-  std::error_code error;
-  std::size_t seen = 0;
-  for (auto entry = std::filesystem::directory_iterator(folder, error);
-       !error && entry != std::filesystem::directory_iterator() && seen < most_entries;
-       entry.increment(error), ++seen)
-    each(entry->path().filename().string());
-}
-
 /// "NAMESPACE_POD_UID" in /var/log/pods, and "POD_NAMESPACE_CONTAINER-ID.log" in /var/log/containers. None of
 /// the names has an underscore.
 NodeNames names_of(const facts::CgroupOwner& owner, const std::filesystem::path& root) {
   NodeNames names;
-  each_name(root / "var/log/pods", [&](const std::string& name) {
+  for (const std::string& name : names_in(root / "var/log/pods")) {
     const auto part = base::split(name, '_');
-    if (part.size() != 3 || part[2] != owner.pod_uid) return;
+    if (part.size() != 3 || part[2] != owner.pod_uid) continue;
     names.ns = part[0];
     names.pod = part[1];
-  });
+  }
   if (owner.container.empty() || names.pod.empty()) return names;
-  each_name(root / "var/log/containers", [&](const std::string& name) {
+  for (const std::string& name : names_in(root / "var/log/containers")) {
     const std::string end = "-" + owner.container + ".log";
     const auto part = base::split(name, '_');
     if (part.size() == 3 && part[2].ends_with(end))
       names.container = part[2].substr(0, part[2].size() - end.size());
-  });
+  }
   return names;
 }
 
 }  // namespace
 
+std::vector<std::string> names_in(const std::filesystem::path& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (auto entry = std::filesystem::directory_iterator(folder, error);
+       !error && entry != std::filesystem::directory_iterator() && names.size() < most_entries;
+       entry.increment(error))
+    names.push_back(entry->path().filename().string());
+  return names;
+}
+
+std::optional<facts::CgroupOwner> process_owner(const std::string& pid, const std::filesystem::path& root) {
+  if (!base::to_int(pid)) return std::nullopt;
+  const auto text = base::read_file(root / "proc" / pid / "cgroup", 1u << 20);
+  if (!text) return std::nullopt;
+  facts::CgroupOwner owner;
+  for (const std::string_view line : base::lines(*text))
+    if (owner.pod_uid.empty() && line.contains("kubepods")) owner = facts::cgroup_owner(line);
+  return owner;
+}
+
 int gpus_on_bus(const std::filesystem::path& devices) {
   int count = 0;
-  each_name(devices, [&](const std::string& name) {
+  for (const std::string& name : names_in(devices)) {
     const auto is = [&](const char* file, std::string_view start) {
       return base::read_file(devices / name / file).value_or("").starts_with(start);
     };
     if (is("vendor", "0x10de") && is("class", "0x03")) ++count;  // display controllers: 0300, 0302
-  });
+  }
   return count;
 }
 
@@ -188,11 +188,10 @@ std::vector<cluster::GpuUser> gpu_users(const facts::Nvidia& nvidia, const std::
   std::map<std::string, NodeNames> known;  // by the container, or by the pod
   for (const facts::Gpu& gpu : nvidia.gpus)
     for (const facts::GpuProcess& process : gpu.processes) {
-      if (!base::to_int(process.pid)) continue;
-      const auto owner = owner_of(root / "proc" / process.pid / "cgroup");
-      if (owner.pod_uid.empty()) continue;
-      const std::string key = owner.pod_uid + "/" + owner.container;
-      if (!known.contains(key)) known[key] = names_of(owner, root);
+      const auto owner = process_owner(process.pid, root);
+      if (!owner || owner->pod_uid.empty()) continue;
+      const std::string key = owner->pod_uid + "/" + owner->container;
+      if (!known.contains(key)) known[key] = names_of(*owner, root);
       const NodeNames& names = known[key];
       if (names.pod.empty()) continue;
       users.push_back({gpu.uuid, names.ns, names.pod, names.container, process.used_mib});

@@ -3,9 +3,11 @@
 #include "gpuadm/assets/assets.hpp"
 #include "gpuadm/cluster/health_metrics.hpp"
 #include "gpuadm/facts/facts.hpp"
+#include "gpuadm/facts/gpu_sample.hpp"
 #include "gpuadm/transport/fleet.hpp"
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +29,13 @@ namespace commands {
 [[nodiscard]] std::string listed_gpus(std::string_view fast);
 /// The output of one probe from those of its halves. The first has the clock.
 [[nodiscard]] std::string joined_probes(std::string_view fast, std::string_view slow);
+
+/// The names in a folder, at most 20,000; none if it cannot be read.
+[[nodiscard]] std::vector<std::string> names_in(const std::filesystem::path& folder);
+/// The pod of a process; hybrid control groups have several lines, and the kubelet's names the pod. Nothing:
+/// the process has ended. `root`: /.
+[[nodiscard]] std::optional<facts::CgroupOwner> process_owner(const std::string& pid,
+                                                              const std::filesystem::path& root);
 
 /// The containers that compute on the GPUs of this machine, by the control groups of the programs. Names are
 /// those of the kubelet's log files. `root`: /. No program is started.

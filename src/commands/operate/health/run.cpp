@@ -12,6 +12,8 @@
 #include "commands/operate/health/metrics_file.hpp"
 #include "commands/operate/health/node_api.hpp"
 #include "commands/operate/health/node_facts.hpp"
+#include "commands/operate/health/node_usage.hpp"
+#include "commands/operate/health/rotated_file.hpp"
 #include "commands/shared_options.hpp"
 
 #include <fmt/format.h>
@@ -21,7 +23,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdlib>
 #include <utility>
 
@@ -95,19 +96,8 @@ Result<> save(const HealthState& state) {
   return base::write_file(in_folder("state.json"), base::json::write(cluster::to_tree(state), 0) + "\n");
 }
 
-/// Appends to the history. A file that is full becomes the previous one, whose predecessor is deleted.
 Result<> append(const std::string& line) {
-  std::error_code error;
-  const auto path = in_folder("history.jsonl");
-  if (std::filesystem::file_size(path, error) > history_limit && !error)
-    std::filesystem::rename(path, in_folder("history.1.jsonl"), error);
-  const int file = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-  const bool good = file >= 0 && ::write(file, line.data(), line.size()) == static_cast<ssize_t>(line.size());
-  const std::string why = good ? "" : std::generic_category().message(errno);
-  if (file >= 0) ::close(file);
-  if (good) return {};
-  return base::fail(Fault::remote, fmt::format("cannot write {}: {}", path.string(), why),
-                    "free disk space; conditions are sent anyway");
+  return append_rotated(health_folder, "history", history_limit, line);
 }
 
 struct Run {
@@ -328,6 +318,10 @@ Result<Outcome> health_run(const HealthRunOptions& options, Io& io) {
                                          std::move(checked.findings));
       !written)
     kept = written;
+  if (const auto recorded = record_usage({run.host, run.fleet, run.assets, run.now, health_folder},
+                                         checked.nvidia ? &*checked.nvidia : nullptr, state.gpus);
+      !recorded)
+    kept = recorded;
   print(state, did, io);
   if (!kept) return std::unexpected(kept.error());
   return Outcome::done;
