@@ -23,49 +23,29 @@ std::string made(const DescribedUser& user, const std::optional<base::Certificat
       describe_end(*certificate, credentials.lifetime));
 }
 
-report::Event phase_begins() {
-  report::Event event;
-  event.stage = users_phase;
-  event.did = Did::started;
-  event.detail = users_title;
-  return event;
-}
-
 }  // namespace
 
 UsersStage::UsersStage(const BringUpRun& run)
-    : run_(run),
-      target_{run.options.common, run.options.hosts, {}},
-      host_(run.identity.control_plane),
-      chosen_(run.setup.playbook == "init" && !run.options.hosts.file.empty() && run.options.phases.empty() &&
-              !run.identity.cluster.users.empty()) {
-  const spec::Host* first = playbook::first_control_plane(run.identity.cluster, run.survey.census);
-  if (host_.empty() && first) host_ = first->name;
-}
+    : ListedStage(run, users_phase, users_title, !run.identity.cluster.users.empty()),
+      target_{run.options.common, run.options.hosts, {}} {}
 
 Result<DescribedUsers> UsersStage::compare() {
-  auto client = TRY(session::ClusterClient::open(run_.identity.cluster, *run_.session.fleet, run_.assets));
-  return compare_users(run_.identity.cluster, target_, client);
+  auto client = TRY(session::ClusterClient::open(run().identity.cluster, *run().session.fleet, run().assets));
+  return compare_users(run().identity.cluster, target_, client);
 }
 
-report::Event UsersStage::event_of(const std::string& user, Did did, const std::string& detail) const {
-  report::Event event;
-  event.host = host_;
-  event.stage = users_phase;
-  event.step = user.empty() ? users_phase : "user " + user;
-  event.did = did;
-  event.detail = detail;
-  return event;
+std::string UsersStage::step_of(const std::string& user) {
+  return "user " + user;
 }
 
 Result<int> UsersStage::preview(report::Reporter& reporter) {
-  reporter.on(phase_begins());
-  if (run_.identity.control_plane.empty()) {
-    for (const spec::User& user : run_.identity.cluster.users)
-      reporter.on(event_of(user.name, Did::needed, "Add the user " + user.name));
-    return static_cast<int>(run_.identity.cluster.users.size());
+  reporter.on(begins());
+  if (run().identity.control_plane.empty()) {
+    for (const spec::User& user : run().identity.cluster.users)
+      reporter.on(event_of(step_of(user.name), Did::needed, "Add the user " + user.name));
+    return static_cast<int>(run().identity.cluster.users.size());
   }
-  const bool previews = run_.options.consent == Consent::preview;
+  const bool previews = run().options.consent == Consent::preview;
   const auto users = compare();
   if (!users) {
     const Fault fault = users.error().fault;
@@ -76,7 +56,7 @@ Result<int> UsersStage::preview(report::Reporter& reporter) {
     return 0;
   }
   for (const DescribedUser& user : users->changes) {
-    report::Event event = event_of(user.asked.user.name, Did::needed, title_of(user.addition));
+    report::Event event = event_of(step_of(user.asked.user.name), Did::needed, title_of(user.addition));
     event.diff = diff_of(user.addition);
     reporter.on(event);
   }
@@ -90,28 +70,18 @@ Result<int> UsersStage::preview(report::Reporter& reporter) {
 Result<Outcome> UsersStage::apply(report::Reporter& reporter, Io& io) {
   const auto users = compare();
   if (!users) return failed({}, users.error(), reporter);
-  if (!users->changes.empty()) reporter.on(phase_begins());
-  auto client = TRY(session::ClusterClient::open(run_.identity.cluster, *run_.session.fleet, run_.assets));
+  if (!users->changes.empty()) reporter.on(begins());
+  auto client = TRY(session::ClusterClient::open(run().identity.cluster, *run().session.fleet, run().assets));
   for (const DescribedUser& user : users->changes) {
     const std::string& name = user.asked.user.name;
     const std::string title = title_of(user.addition);
-    reporter.on(event_of(name, Did::started, title));
+    reporter.on(event_of(step_of(name), Did::started, title));
     const auto certificate = make_addition(user.addition, user.asked, client, io);
-    if (!certificate) return failed(name, certificate.error(), reporter);
-    reporter.on(event_of(name, Did::applied, title));
+    if (!certificate) return failed(step_of(name), certificate.error(), reporter);
+    reporter.on(event_of(step_of(name), Did::applied, title));
     session::notify(reporter, Did::note, made(user, *certificate));
   }
   return Outcome::done;
-}
-
-/// Hosts may have changed before: no fault here means that nothing was changed.
-Result<Outcome> UsersStage::failed(const std::string& user, const base::Error& error,
-                                   report::Reporter& reporter) const {
-  if (error.fault == Fault::interrupted) return std::unexpected(error);
-  report::Event event = event_of(user, Did::failed, error.what);
-  event.hint = error.hint;
-  reporter.on(event);
-  return Outcome::failed;
 }
 
 }  // namespace commands

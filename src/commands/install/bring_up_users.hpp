@@ -1,23 +1,20 @@
 #pragma once
 
-#include "commands/install/bring_up_stages.hpp"
+#include "commands/install/bring_up_listed.hpp"
 #include "commands/operate/user/described.hpp"
 
-/// The users of a cluster file, in a run of init, apply or diff: after all steps, because they need the API.
+/// The users of a cluster file, in a run of init, apply or diff. Those of a stored cluster file are not made:
+/// a user who was removed would get rights again, and a host must not decide who has rights.
 namespace commands {
 
 /// The phase of their events.
 inline constexpr const char *users_phase = "users",
                             *users_title = "Add the users of the cluster file, and set their quotas";
 
-class UsersStage {
+class UsersStage : public ListedStage {
  public:
   /// `run` must outlive it.
   explicit UsersStage(const BringUpRun& run);
-  /// Whether the run is about users: its cluster file lists some, and no phases are selected. Users of a
-  /// stored cluster file are not made: a user who was removed would get rights again, and a host must not
-  /// decide who has rights.
-  [[nodiscard]] bool is_chosen() const { return chosen_; }
   /// Compares the users, and reports what is needed. The number of changes; for diff also of users that the
   /// file does not list. An API server that cannot be read is an error in a preview; before an apply, which
   /// may repair it, it is a note. Errors: see compare_users.
@@ -28,14 +25,8 @@ class UsersStage {
 
  private:
   [[nodiscard]] Result<DescribedUsers> compare();
-  [[nodiscard]] report::Event event_of(const std::string& user, report::Did did,
-                                       const std::string& detail) const;
-  [[nodiscard]] Result<Outcome> failed(const std::string& user, const base::Error& error,
-                                       report::Reporter& reporter) const;
-  const BringUpRun& run_;
+  [[nodiscard]] static std::string step_of(const std::string& user);
   UserTarget target_;
-  std::string host_;  ///< of events
-  bool chosen_;
 };
 
 }  // namespace commands
