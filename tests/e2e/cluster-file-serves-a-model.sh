@@ -6,7 +6,9 @@
 image=$(lab llama)
 node_with_two_gpus "$image"
 layer=$(tar -xOf "$image" manifest.json | jq -r '.[0].Layers[0]')
-tar -xOf "$image" "$layer" | tar -xOf - --wildcards '*usr/share/gpuadm/tiny.gguf' >tiny.gguf
+tar -xOf "$image" "$layer" >layer.tar
+tar -xOf layer.tar --wildcards '*usr/share/gpuadm/tiny.gguf' >tiny.gguf
+rm layer.tar
 [ "$(head -c 4 tiny.gguf)" = GGUF ] || fail "the image has no model"
 is() { [ "$1" = "$2" ] || fail "it is '$1', and not '$2'"; }
 exits 0 gpuadm storage add scratch local --host node --path /srv/scratch -f cluster.yaml -y

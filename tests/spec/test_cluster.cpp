@@ -90,7 +90,7 @@ TEST_CASE("every key of a cluster file lands in its field") {
   REQUIRE(cp1.gpu.sharing);
   CHECK(cp1.gpu.sharing->sharing == Sharing::exclusive);
   CHECK(!cp1.gpu.mig);
-  CHECK(cp1.mark.line == 93);
+  CHECK(cp1.mark.line == 115);
 
   const Host& gpu1 = c.hosts[1];
   CHECK(gpu1.role == Role::worker);
