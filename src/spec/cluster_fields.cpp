@@ -6,9 +6,9 @@
 #include "spec/environment.hpp"
 #include "spec/formats.hpp"
 #include "spec/hosts.hpp"
-#include "spec/served_fields.hpp"
-#include "spec/storage_fields.hpp"
-#include "spec/user_fields.hpp"
+#include "spec/listed/served_fields.hpp"
+#include "spec/listed/storage_fields.hpp"
+#include "spec/listed/user_fields.hpp"
 
 #include <algorithm>
 #include <cctype>

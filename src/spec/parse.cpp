@@ -8,11 +8,11 @@
 #include "spec/formats.hpp"
 #include "spec/gpu.hpp"
 #include "spec/hosts.hpp"
+#include "spec/listed/served_fields.hpp"
+#include "spec/listed/storage_fields.hpp"
+#include "spec/listed/user_fields.hpp"
 #include "spec/network.hpp"
 #include "spec/patches.hpp"
-#include "spec/served_fields.hpp"
-#include "spec/storage_fields.hpp"
-#include "spec/user_fields.hpp"
 
 namespace spec {
 

@@ -4,7 +4,7 @@
 #include "gpuadm/base/network.hpp"
 #include "gpuadm/base/text.hpp"
 
-#include "spec/storage_fields.hpp"
+#include "spec/listed/storage_fields.hpp"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 #include "commands/workloads/serve/check_gpus.hpp"
-#include "commands/workloads/serve/model_place.hpp"
+#include "commands/workloads/serve/model/model_place.hpp"
 
 #include <doctest/doctest.h>
 

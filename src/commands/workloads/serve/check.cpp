@@ -10,7 +10,7 @@
 #include "commands/install/identity.hpp"
 #include "commands/shared_options.hpp"
 #include "commands/workloads/serve/check_show.hpp"
-#include "commands/workloads/serve/model_place.hpp"
+#include "commands/workloads/serve/model/model_place.hpp"
 
 #include <fmt/format.h>
 

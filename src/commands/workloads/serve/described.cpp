@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace commands {
 
 namespace {
@@ -25,13 +27,24 @@ bool is_of_file(Fault fault) {
   return fault == Fault::blocked || fault == Fault::usage;
 }
 
-Result<> compare(const spec::Served& served, const Common& common, const Hosts& hosts,
-                 ReachedCluster& cluster, DescribedModels& models) {
+/// Whether it can be served now. Its namespace may be that of a user who is still to be made.
+Result<> check_new(const ServeCreateOptions& options, const spec::Cluster& described,
+                   ReachedCluster& cluster) {
+  ServePlan plan = TRY(plan_serve(options.request, options.hosts, cluster));
+  const auto checked = check_service(plan.service, options.request.replicas, options.hosts, cluster);
+  const bool is_of_user = std::ranges::any_of(
+      described.users, [&](const spec::User& user) { return user.name_space() == options.request.pod.ns; });
+  if (!checked) return is_of_user ? Result<>() : checked;
+  return workload::resolve_volume(plan.server, plan.service.pod.claim);
+}
+
+Result<> compare(const spec::Served& served, const spec::Cluster& described, const Common& common,
+                 const Hosts& hosts, ReachedCluster& cluster, DescribedModels& models) {
   const ServeCreateOptions options = options_of(served, common, hosts);
   const NamedService service = service_of(options);
   const auto existing = TRY(find_existing(cluster, service));
   if (existing.empty()) {
-    TRY(plan_serve(options.request, hosts, cluster));
+    TRY(check_new(options, described, cluster));
     models.changes.push_back({&served, false, {}});
   } else if (is_stopped(*object_of(existing, "Deployment"))) {
     models.notes.push_back(
@@ -93,7 +106,7 @@ Result<DescribedModels> compare_models(const spec::Cluster& cluster, const Commo
   DescribedModels models;
   std::vector<base::Error> refused;
   for (const spec::Served& served : cluster.serve) {
-    const auto compared = compare(served, common, hosts, *reached, models);
+    const auto compared = compare(served, cluster, common, hosts, *reached, models);
     if (compared) continue;
     if (!is_of_file(compared.error().fault)) return std::unexpected(compared.error());
     refused.push_back(placed(compared.error(), served, hosts.file));

@@ -6,7 +6,7 @@
 #include "gpuadm/session/census.hpp"
 
 #include "commands/workloads/serve/check_gpus.hpp"
-#include "commands/workloads/serve/model_place.hpp"
+#include "commands/workloads/serve/model/model_place.hpp"
 
 #include <fmt/format.h>
 

@@ -6,9 +6,9 @@
 
 #include "commands/inspect/explain_pod.hpp"
 #include "commands/shared_options.hpp"
-#include "commands/workloads/serve/copy_model.hpp"
 #include "commands/workloads/serve/fit_check.hpp"
 #include "commands/workloads/serve/key_file.hpp"
+#include "commands/workloads/serve/model/copy_model.hpp"
 #include "commands/workloads/serve/progress.hpp"
 #include "commands/workloads/serve/serve.hpp"
 #include "commands/workloads/service/create.hpp"

@@ -1,4 +1,4 @@
-#include "spec/storage_fields.hpp"
+#include "spec/listed/storage_fields.hpp"
 
 #include "gpuadm/base/network.hpp"
 #include "gpuadm/spec/storage.hpp"

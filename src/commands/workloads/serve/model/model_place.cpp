@@ -1,4 +1,4 @@
-#include "commands/workloads/serve/model_place.hpp"
+#include "commands/workloads/serve/model/model_place.hpp"
 
 #include "gpuadm/base/files.hpp"
 #include "gpuadm/base/text.hpp"

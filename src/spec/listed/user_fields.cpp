@@ -1,4 +1,4 @@
-#include "spec/user_fields.hpp"
+#include "spec/listed/user_fields.hpp"
 
 #include "gpuadm/spec/user.hpp"
 

@@ -1,4 +1,4 @@
-#include "spec/served_fields.hpp"
+#include "spec/listed/served_fields.hpp"
 
 #include "gpuadm/spec/values.hpp"
 

@@ -1,4 +1,4 @@
-#include "commands/workloads/serve/copy_model.hpp"
+#include "commands/workloads/serve/model/copy_model.hpp"
 
 #include "gpuadm/base/files.hpp"
 #include "gpuadm/base/text.hpp"
