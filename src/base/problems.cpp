@@ -34,4 +34,11 @@ Error Problems::error(std::string hint) const {
   return {Fault::spec, text, std::move(hint)};
 }
 
+Error at_place(Error error, const std::string& source, const Mark& mark, const std::string& item) {
+  error.what =
+      fmt::format("{}:{}:{}: {}: {}", printable(source, 300), mark.line, mark.column, item, error.what);
+  error.fault = Fault::blocked;
+  return error;
+}
+
 }  // namespace base

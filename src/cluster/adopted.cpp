@@ -118,9 +118,10 @@ class Reader {
     if (cluster().kubernetes.source == spec::Source::bundle)
       note("kubernetes.source", "it was installed from a bundle: specify it with --bundle");
     if (!cluster().users.empty())
-      note("users", "as of the last apply: delete those who were removed, or apply adds them again");
+      note("users", "as of the last apply; delete users who were removed since, or apply adds them again");
     if (!cluster().serve.empty())
-      note("serve", "as of the last apply: delete those that were deleted, or apply serves them again");
+      note("serve",
+           "as of the last apply; delete models that were deleted since, or apply serves them again");
     return true;
   }
 

@@ -115,4 +115,35 @@ void explain_fields(const std::vector<Field<T>>& fields, std::vector<Key>& into)
   }
 }
 
+/// A list of maps with these keys, which have the prefix "users[]." in the table. `things`: "users";
+/// `example`: the keys of one in a message, "name, gpus …"; `item`: the JSON Schema of one.
+template <class T>
+[[nodiscard]] Type<std::vector<T>> list_of_maps(const std::string& things, const std::string& prefix,
+                                                const std::string& example,
+                                                const std::vector<Field<T>>& (*fields)(), Tree item) {
+  const auto read = [=](const Tree& list, const std::string& path,
+                        Problems& problems) -> std::optional<std::vector<T>> {
+    if (!list.is_list()) {
+      add_unexpected(problems, list, path, "list of " + things);
+      return std::nullopt;
+    }
+    std::vector<T> all;
+    for (const Tree& map : list.items()) {
+      T& one = all.emplace_back();
+      one.mark = map.mark;
+      if (map.is_map())
+        read_fields(map, prefix, fields(), one, problems);
+      else
+        add_unexpected(problems, map, prefix.substr(0, prefix.size() - 1), "map with " + example);
+    }
+    return all;
+  };
+  const auto write = [=](const std::vector<T>& all) {
+    Tree list;
+    for (const T& one : all) list.push(write_fields(one, prefix, fields()));
+    return list;
+  };
+  return {"list of " + things, read, write, Tree::map_of({{"type", "array"}, {"items", std::move(item)}})};
+}
+
 }  // namespace spec

@@ -28,23 +28,6 @@ Type<Role> role() {
   return choice<Role>({{"controlPlane", Role::control_plane}, {"worker", Role::worker}});
 }
 
-std::optional<std::vector<Host>> read_hosts(const Tree& list, const std::string& path, Problems& problems) {
-  if (!list.is_list()) {
-    add_unexpected(problems, list, path, "list of hosts");
-    return std::nullopt;
-  }
-  std::vector<Host> hosts;
-  for (const Tree& item : list.items()) {
-    Host& host = hosts.emplace_back();
-    host.mark = item.mark;
-    if (item.is_map())
-      read_fields(item, hosts_prefix, host_fields(), host, problems);
-    else
-      add_unexpected(problems, item, "hosts[]", "map with name, address, role …");
-  }
-  return hosts;
-}
-
 void judge_login(const Host& host, const Tree& tree, HostKeys host_keys, Problems& problems) {
   if (host.endpoint.local) {
     for (const char* key : {"address", "port", "user", "identityFile", "hostKey"})
@@ -113,13 +96,9 @@ Tree host_schema() {
 }  // namespace
 
 Type<std::vector<Host>> hosts() {
-  return {"list of hosts", read_hosts,
-          [](const std::vector<Host>& hosts) {
-            Tree list;
-            for (const Host& host : hosts) list.push(write_fields(host, hosts_prefix, host_fields()));
-            return list;
-          },
-          Tree::map_of({{"type", "array"}, {"minItems", 1}, {"items", host_schema()}})};
+  auto type = list_of_maps("hosts", hosts_prefix, "name, address, role …", host_fields, host_schema());
+  type.schema.set("minItems", 1);
+  return type;
 }
 
 void complete_hosts(Cluster& cluster, const Tree& list) {

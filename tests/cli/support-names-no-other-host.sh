@@ -34,6 +34,7 @@ name: leak
 ssh: { client: libssh2, identityFile: /home/operator7/.ssh/id }
 proxy: { http: "http://gate3.corp-net.invalid:3128", noProxy: [.intra-net.invalid] }
 mirrors: { registries: { docker.io: "https://harbor5.corp-net.invalid" } }
+serve: [{ name: chatm3, namespace: vision9, image: "harbor8.corp-net.invalid/llm:1", serverPort: 80, health: /h, hubTokenFile: /home/operator7/token }]
 users: [{ name: carolmay, namespace: vision9, group: "oidc:teamx7", server: "https://api9.corp-net.invalid" }]
 hosts:
   - { name: cp1, address: 127.0.0.1, port: 1, user: janedoe, role: controlPlane }
@@ -42,8 +43,8 @@ END
 exits 4 gpuadm facts -f leak.yaml
 archived cp1 -f leak.yaml
 [ ! -e archive/runs ] || fail "the archive has a run of another host"
-has_none acme-bank db7 janedoe bobsmith operator7 gate3 corp-net harbor5 intra-net carolmay vision9 teamx7 api9
+has_none acme-bank db7 janedoe bobsmith operator7 gate3 corp-net harbor5 intra-net carolmay vision9 teamx7 api9 chatm3 harbor8
 archived -f leak.yaml
 compgen -G "archive/runs/*/cluster.yaml" >/dev/null || fail "the archive has no run"
-has_none acme-bank db7 janedoe bobsmith operator7 gate3 corp-net harbor5 intra-net carolmay vision9 teamx7 api9
+has_none acme-bank db7 janedoe bobsmith operator7 gate3 corp-net harbor5 intra-net carolmay vision9 teamx7 api9 chatm3 harbor8
 grep -rq docker.io archive/runs || fail "the name of a public registry is replaced"

@@ -62,14 +62,14 @@ TEST_CASE("notes name their user, and one about the cluster is shown once") {
   commands::DescribedUsers users;
   for (const char* name : {"anna", "ben"}) {
     commands::DescribedUser user{{user_named(name), {}, commands::WrittenIn::cluster_file, "lab", {}}, {}};
-    user.addition.notes = {"the quota of 5 nvidia.com/gpu is above the 2 that the nodes have",
-                           "Kubernetes 1.20 does not enforce Pod Security"};
+    user.addition.notes = {"the quota of 5 nvidia.com/gpu is above the 2 that the nodes have"};
+    user.addition.cluster_note = "Kubernetes 1.20 does not enforce Pod Security";
     users.changes.push_back(user);
   }
   CHECK(notes_of(users) == std::vector<std::string>{
                                "user anna: the quota of 5 nvidia.com/gpu is above the 2 that the nodes have",
-                               "Kubernetes 1.20 does not enforce Pod Security",
-                               "user ben: the quota of 5 nvidia.com/gpu is above the 2 that the nodes have"});
+                               "user ben: the quota of 5 nvidia.com/gpu is above the 2 that the nodes have",
+                               "Kubernetes 1.20 does not enforce Pod Security"});
 }
 
 TEST_CASE("a user whom the file does not list is named with the command that removes it") {

@@ -33,4 +33,8 @@ class Problems {
   std::vector<Problem> found_;
 };
 
+/// Why an item of a file, such as "user anna", cannot be had: Fault::blocked, with the place in front.
+[[nodiscard]] Error at_place(Error error, const std::string& source, const Mark& mark,
+                             const std::string& item);
+
 }  // namespace base

@@ -41,7 +41,7 @@ inline constexpr std::string_view notebook_kind = "notebook", serve_kind = "serv
 [[nodiscard]] std::vector<std::string> default_classes(std::span<const base::Tree> objects,
                                                        std::string_view own = {});
 
-// Judges of what operators write, which cluster files have, too.
+// Checks of what operators write on a command line; cluster files have the same values.
 using spec::bytes_of;
 using spec::check_name;
 using spec::check_namespace;

@@ -37,17 +37,12 @@ constexpr std::pair<const char*, const char*> after[] = {{"unlock", "Unlock the 
                                                          {serve_phase, serve_title},
                                                          {"report", "Show the results"}};
 
-/// Whether a phase is about objects that only a cluster file describes.
-bool is_described(std::string_view phase) {
-  return phase == users_phase || phase == serve_phase;
-}
-
 void list_phases(const playbook::Playbook& playbook, Io& io) {
   std::vector<std::vector<std::string>> lines;
   for (const auto& [name, title] : before) lines.push_back({name, title});
   for (const playbook::Phase& phase : playbook.phases) lines.push_back({phase.name, phase.title});
   for (const auto& [name, title] : after)
-    if (!is_described(name) || playbook.id == "init") lines.push_back({name, title});
+    if (!is_listed_phase(name) || playbook.id == "init") lines.push_back({name, title});
   io.out(report::columns(std::move(lines)));
 }
 
@@ -164,18 +159,18 @@ Result<Outcome> change_hosts(const BringUpRun& run, const Decided& decided, Io& 
                             options.change_network ? Consent::given : Consent::ask};
   UsersStage users(run);
   ServeStage models(run, io);
+  int users_needed = 0, models_needed = 0;  // the changes that the question was about
   playbook_run.more = [&](report::Reporter& reporter) -> Result<int> {
-    const int first = users.is_chosen() ? TRY(users.preview(reporter)) : 0;
-    return first + (models.is_chosen() ? TRY(models.preview(reporter)) : 0);
+    if (users.is_chosen()) users_needed = TRY(users.preview(reporter));
+    if (models.is_chosen()) models_needed = TRY(models.preview(reporter));
+    return users_needed + models_needed;
   };
   const CountedRun ran = TRY(run_and_count(
       run.session.folder, options.format, io, [&](report::Reporter& reporter) -> Result<Outcome> {
         Outcome outcome = TRY(session::run_playbook(playbook_run, run.survey, run.session, reporter, io));
-        const bool previews = options.consent == Consent::preview;
-        if (outcome == Outcome::done && !previews && users.is_chosen())
-          outcome = TRY(users.apply(reporter, io));
-        if (outcome == Outcome::done && !previews && models.is_chosen())
-          outcome = TRY(models.apply(reporter));
+        if (options.consent == Consent::preview) return outcome;
+        if (outcome == Outcome::done && users_needed > 0) outcome = TRY(users.apply(reporter, io));
+        if (outcome == Outcome::done && models_needed > 0) outcome = TRY(models.apply(reporter));
         return outcome;
       }));
   if (ran.outcome == Outcome::done && options.consent != Consent::preview)

@@ -4,6 +4,10 @@ namespace commands {
 
 using report::Did;
 
+bool is_listed_phase(std::string_view phase) {
+  return phase == users_phase || phase == serve_phase;
+}
+
 ListedStage::ListedStage(const BringUpRun& run, const char* phase, const char* title, bool lists_some)
     : run_(run),
       phase_(phase),

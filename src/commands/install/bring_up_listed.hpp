@@ -3,8 +3,16 @@
 #include "commands/install/bring_up_stages.hpp"
 
 #include <string>
+#include <string_view>
 
 namespace commands {
+
+/// The phases of such stages, and their titles, in their order.
+inline constexpr const char *users_phase = "users",
+                            *users_title = "Add the users of the cluster file, and set their quotas";
+inline constexpr const char *serve_phase = "serve", *serve_title = "Serve the models of the cluster file";
+/// Whether a phase is one of them: it changes the cluster, and no host.
+[[nodiscard]] bool is_listed_phase(std::string_view phase);
 
 /// A stage for objects that only a cluster file lists, such as users: in a run of init, apply or diff, after
 /// all steps, because it needs the API.

@@ -50,7 +50,7 @@ Result<int> ServeStage::preview(report::Reporter& reporter) {
     session::notify(
         reporter, Did::note,
         "served models are compared after the hosts: " + base::printable(models.error().what, 500));
-    return 0;
+    return 1;
   }
   for (const DescribedModel& model : models->changes) report(model);
   for (const std::string& note : models->notes) session::notify(reporter, Did::note, note);
@@ -71,6 +71,7 @@ Result<Outcome> ServeStage::apply(report::Reporter& reporter) {
     if (model.exists) asked.consent = Consent::given;
     const auto served = serve_model(asked, io);
     if (!served) return failed(step_of(*model.served), served.error(), reporter);
+    if (*served != Outcome::done) return *served;
     reporter.on(event_of(step_of(*model.served), Did::applied, title_of(model)));
   }
   return Outcome::done;

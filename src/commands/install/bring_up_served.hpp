@@ -6,15 +6,13 @@
 /// The served models of a cluster file, in a run of init, apply or diff.
 namespace commands {
 
-/// The phase of their events.
-inline constexpr const char *serve_phase = "serve", *serve_title = "Serve the models of the cluster file";
-
 class ServeStage : public ListedStage {
  public:
   /// `run` and `io` must outlive it.
   ServeStage(const BringUpRun& run, Io& io);
   /// Compares them, and reports what is needed. The number of changes. Errors: check_described; in a preview
-  /// also those of compare_models, which before an apply are a note, because it may repair their cause.
+  /// also those of compare_models, which before an apply are a note and count as one change, because it may
+  /// repair their cause.
   [[nodiscard]] Result<int> preview(report::Reporter& reporter);
   /// Compares them again, and makes them, one after another. Outcome::failed if one could not be made: it is
   /// reported, and the others were not begun.

@@ -23,6 +23,10 @@ std::string made(const DescribedUser& user, const std::optional<base::Certificat
       describe_end(*certificate, credentials.lifetime));
 }
 
+std::string step_of(const std::string& user) {
+  return "user " + user;
+}
+
 }  // namespace
 
 UsersStage::UsersStage(const BringUpRun& run)
@@ -32,10 +36,6 @@ UsersStage::UsersStage(const BringUpRun& run)
 Result<DescribedUsers> UsersStage::compare() {
   auto client = TRY(session::ClusterClient::open(run().identity.cluster, *run().session.fleet, run().assets));
   return compare_users(run().identity.cluster, target_, client);
-}
-
-std::string UsersStage::step_of(const std::string& user) {
-  return "user " + user;
 }
 
 Result<int> UsersStage::preview(report::Reporter& reporter) {
@@ -53,7 +53,7 @@ Result<int> UsersStage::preview(report::Reporter& reporter) {
       return std::unexpected(users.error());
     session::notify(reporter, Did::note,
                     "users are compared after the hosts: " + base::printable(users.error().what, 500));
-    return 0;
+    return 1;
   }
   for (const DescribedUser& user : users->changes) {
     report::Event event = event_of(step_of(user.asked.user.name), Did::needed, title_of(user.addition));

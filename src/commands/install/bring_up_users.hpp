@@ -7,17 +7,13 @@
 /// a user who was removed would get rights again, and a host must not decide who has rights.
 namespace commands {
 
-/// The phase of their events.
-inline constexpr const char *users_phase = "users",
-                            *users_title = "Add the users of the cluster file, and set their quotas";
-
 class UsersStage : public ListedStage {
  public:
   /// `run` must outlive it.
   explicit UsersStage(const BringUpRun& run);
   /// Compares the users, and reports what is needed. The number of changes; for diff also of users that the
   /// file does not list. An API server that cannot be read is an error in a preview; before an apply, which
-  /// may repair it, it is a note. Errors: see compare_users.
+  /// may repair it, it is a note and counts as one change. Errors: see compare_users.
   [[nodiscard]] Result<int> preview(report::Reporter& reporter);
   /// Compares them again, and makes them. Outcome::failed if a user could not be made: it is reported, and
   /// the others were not begun.
@@ -25,7 +21,6 @@ class UsersStage : public ListedStage {
 
  private:
   [[nodiscard]] Result<DescribedUsers> compare();
-  [[nodiscard]] static std::string step_of(const std::string& user);
   UserTarget target_;
 };
 

@@ -7,8 +7,7 @@
 #include "gpuadm/session/recording.hpp"
 
 #include "commands/inspect/judge_status.hpp"
-#include "commands/install/bring_up_served.hpp"
-#include "commands/install/bring_up_users.hpp"
+#include "commands/install/bring_up_listed.hpp"
 
 #include <algorithm>
 
@@ -24,9 +23,7 @@ class Counter final : public report::Reporter {
  public:
   Counter(report::Reporter& next, CountedRun& run) : next_(next), run_(run) {}
   void on(const report::Event& event) override {
-    // Users and served models change the cluster, and no host.
-    const bool is_of_host = event.stage != users_phase && event.stage != serve_phase;
-    if (event.did == report::Did::applied && is_of_host) run_.changed.insert(event.host);
+    if (event.did == report::Did::applied && !is_listed_phase(event.stage)) run_.changed.insert(event.host);
     if (event.did == report::Did::needed || event.did == report::Did::applied) run_.needed = true;
     next_.on(event);
   }

@@ -93,6 +93,7 @@ void learn_names(const spec::Cluster& cluster, facts::Redactor& redact) {
   for (const spec::Served& served : cluster.serve) {
     redact.learn(served.name, "model");
     if (served.ns != spec::Served().ns) redact.learn(served.ns, "namespace");
+    learn_server(served.image, redact);
     redact.learn_people(served.hub_token_file);
   }
   const std::string& own_domain = cluster.network.dns_domain;

@@ -2,6 +2,8 @@
 
 #include "gpuadm/spec/values.hpp"
 
+#include "spec/listed/quantities.hpp"
+
 #include <algorithm>
 #include <set>
 
@@ -11,34 +13,11 @@ namespace {
 
 const std::string serve_prefix = "serve[].";
 
-Type<std::string> quantity(const char* name) {
-  return text_where(
-      name, [](const std::string& text) { return size_of("size", text).has_value(); },
-      R"(^[0-9.]+([KMGTP]i|[kMGTP])?$)");
-}
-
 /// A model of this machine would be copied: that is not described, but done once.
 bool is_source(const std::string& text) {
   const std::size_t colon = text.find(':');
-  return colon != std::string::npos && colon > 0 && text.find_first_of("/ ") > colon;
-}
-
-std::optional<std::vector<Served>> read_served(const Tree& list, const std::string& path,
-                                               Problems& problems) {
-  if (!list.is_list()) {
-    add_unexpected(problems, list, path, "list of served models");
-    return std::nullopt;
-  }
-  std::vector<Served> all;
-  for (const Tree& item : list.items()) {
-    Served& served = all.emplace_back();
-    served.mark = item.mark;
-    if (item.is_map())
-      read_fields(item, serve_prefix, served_fields(), served, problems);
-    else
-      add_unexpected(problems, item, "serve[]", "map with name, model …");
-  }
-  return all;
+  return colon != std::string::npos && colon > 0 && text.find('/') > colon &&
+         text.find(' ') == std::string::npos;
 }
 
 Tree served_schema() {
@@ -60,12 +39,7 @@ const std::vector<Field<Served>>& served_fields() {
               [](const std::string& text) { return check_service_name("served model", text).has_value(); },
               R"(^[a-z]([-a-z0-9]{0,48}[a-z0-9])?$)"),
           {"Name of the served model; unique in its namespace, required.", "none"}, &S::name),
-      field<S>(serve_prefix + "namespace",
-               text_where(
-                   "DNS label of at most 63 characters",
-                   [](const std::string& text) { return check_namespace(text).has_value(); },
-                   R"(^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$)"),
-               {"Namespace of the served model."}, &S::ns),
+      field<S>(serve_prefix + "namespace", name_space(), {"Namespace of the served model."}, &S::ns),
       field<S>(serve_prefix + "model",
                text_where("CLAIM:/PATH, STORAGE:/CLAIM/PATH or hf:ORG/NAME[@REVISION]", is_source,
                           R"(^[^:/\s]+:\S+$)"),
@@ -89,18 +63,13 @@ const std::vector<Field<Served>>& served_fields() {
                {"Claim for downloads and caches; with size: storage or StorageClass of a new one.",
                 "none; with size: the default"},
                &S::storage),
-      field<S>(serve_prefix + "size", quantity("size such as 50Gi"),
-               {"Size of a new volume for downloads and caches.", "none"}, &S::size),
-      field<S>(serve_prefix + "cpus",
-               text_where(
-                   "CPUs such as 16",
-                   [](const std::string& text) { return millicpus_of("cpus", text).has_value(); },
-                   R"(^[0-9.]+m?$)"),
-               {"CPUs to reserve, also the limit.", "no limit"}, &S::cpus),
-      field<S>(serve_prefix + "memory", quantity("size such as 64Gi"),
-               {"Memory to reserve, also the limit.", "no limit"}, &S::memory),
+      field<S>(serve_prefix + "size", size(), {"Size of a new volume for downloads and caches.", "none"},
+               &S::size),
+      field<S>(serve_prefix + "cpus", cpus(), {"CPUs to reserve, also the limit.", "no limit"}, &S::cpus),
+      field<S>(serve_prefix + "memory", size(), {"Memory to reserve, also the limit.", "no limit"},
+               &S::memory),
       field<S>(
-          serve_prefix + "shm", quantity("size such as 8Gi"),
+          serve_prefix + "shm", size(),
           {"Size of /dev/shm.", "half of memory, or of the smallest suitable node's memory, at most 64Gi"},
           &S::shm),
       field<S>(serve_prefix + "image", text("image"),
@@ -127,13 +96,7 @@ const std::vector<Field<Served>>& served_fields() {
 }
 
 Type<std::vector<Served>> served_models() {
-  return {"list of served models", read_served,
-          [](const std::vector<Served>& all) {
-            Tree list;
-            for (const Served& served : all) list.push(write_fields(served, serve_prefix, served_fields()));
-            return list;
-          },
-          Tree::map_of({{"type", "array"}, {"items", served_schema()}})};
+  return list_of_maps("served models", serve_prefix, "name, model …", served_fields, served_schema());
 }
 
 void judge_served_models(const Cluster& cluster, const Tree& file, Problems& problems) {

@@ -103,24 +103,6 @@ bool has_word(const char* words, std::string_view word) {
   return std::ranges::count(base::words(words), word) > 0;
 }
 
-std::optional<std::vector<Storage>> read_storages(const Tree& list, const std::string& path,
-                                                  Problems& problems) {
-  if (!list.is_list()) {
-    add_unexpected(problems, list, path, "list of storages");
-    return std::nullopt;
-  }
-  std::vector<Storage> all;
-  for (const Tree& item : list.items()) {
-    Storage& storage = all.emplace_back();
-    storage.mark = item.mark;
-    if (item.is_map())
-      read_fields(item, storage_prefix, storage_fields(), storage, problems);
-    else
-      add_unexpected(problems, item, "storage[]", "map with name, kind …");
-  }
-  return all;
-}
-
 Type<StorageKind> kind() {
   Type<StorageKind> type = choice_of(storage_kinds, &StorageKindRow::kind);
   return type;
@@ -209,14 +191,7 @@ Tree storage_schema() {
 }  // namespace
 
 Type<std::vector<Storage>> storages() {
-  return {"list of storages", read_storages,
-          [](const std::vector<Storage>& all) {
-            Tree list;
-            for (const Storage& storage : all)
-              list.push(write_fields(storage, storage_prefix, storage_fields()));
-            return list;
-          },
-          Tree::map_of({{"type", "array"}, {"items", storage_schema()}})};
+  return list_of_maps("storages", storage_prefix, "name, kind …", storage_fields, storage_schema());
 }
 
 void judge_storage_keys(const Storage& storage, const Tree& item, Problems& problems) {

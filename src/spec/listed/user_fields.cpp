@@ -2,6 +2,8 @@
 
 #include "gpuadm/spec/user.hpp"
 
+#include "spec/listed/quantities.hpp"
+
 #include <set>
 
 namespace spec {
@@ -26,46 +28,6 @@ Type<std::string> gpu_limits() {
       R"(^[0-9][-+.:,/0-9a-z]*$)");
 }
 
-Type<std::string> cpu_limit() {
-  return text_where(
-      "CPUs such as 16", [](const std::string& text) { return millicpus_of("cpus", text).has_value(); },
-      R"(^[0-9.]+m?$)");
-}
-
-/// A size. A number without a unit gets a suggestion.
-Type<std::string> size_limit() {
-  const std::string name = "size such as 64Gi";
-  Type<std::string> type = text_where(
-      name, [](const std::string& text) { return size_of("size", text).has_value(); },
-      R"(^[0-9.]+([KMGTP]i|[kMGTP])?$)");
-  type.read = [any = type.read, name](const Tree& tree, const std::string& path,
-                                      Problems& problems) -> std::optional<std::string> {
-    const std::string with_unit = tree.is_scalar() ? tree.text() + "Gi" : "";
-    const bool lacks_unit = tree.as_int() && !size_of("size", tree.text()) && size_of("size", with_unit);
-    if (!lacks_unit) return any(tree, path, problems);
-    add_unexpected(problems, tree, path, name, with_unit);
-    return std::nullopt;
-  };
-  return type;
-}
-
-std::optional<std::vector<User>> read_users(const Tree& list, const std::string& path, Problems& problems) {
-  if (!list.is_list()) {
-    add_unexpected(problems, list, path, "list of users");
-    return std::nullopt;
-  }
-  std::vector<User> all;
-  for (const Tree& item : list.items()) {
-    User& user = all.emplace_back();
-    user.mark = item.mark;
-    if (item.is_map())
-      read_fields(item, users_prefix, user_fields(), user, problems);
-    else
-      add_unexpected(problems, item, "users[]", "map with name, gpus …");
-  }
-  return all;
-}
-
 Tree user_schema() {
   Tree schema = schema_of_fields(users_prefix, user_fields());
   schema.set("type", "object");
@@ -87,21 +49,16 @@ const std::vector<Field<User>>& user_fields() {
                 "several, separated by commas.",
                 usual_gpus},
                &U::limits, &UserLimits::gpus),
-      field<U>(users_prefix + "cpus", cpu_limit(), {"CPUs that all pods together may request.", no_limit},
+      field<U>(users_prefix + "cpus", cpus(), {"CPUs that all pods together may request.", no_limit},
                &U::limits, &UserLimits::cpus),
       field<U>(
-          users_prefix + "memory", size_limit(),
+          users_prefix + "memory", size(),
           {"Memory that all pods together may request; a container without a limit gets a quarter of it.",
            no_limit},
           &U::limits, &UserLimits::memory),
-      field<U>(users_prefix + "storage", size_limit(), {"Size of all volumes together.", no_limit},
-               &U::limits, &UserLimits::storage),
-      field<U>(users_prefix + "namespace",
-               text_where(
-                   "DNS label of at most 63 characters",
-                   [](const std::string& text) { return check_namespace(text).has_value(); },
-                   R"(^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$)"),
-               {"Namespace of the user.", "the name"}, &U::ns),
+      field<U>(users_prefix + "storage", size(), {"Size of all volumes together.", no_limit}, &U::limits,
+               &UserLimits::storage),
+      field<U>(users_prefix + "namespace", name_space(), {"Namespace of the user.", "the name"}, &U::ns),
       field<U>(users_prefix + "existingNamespace", only_if_true(),
                {"Also use a namespace that exists: the user can read and delete everything in it.", "false"},
                &U::existing_namespace),
@@ -120,13 +77,7 @@ const std::vector<Field<User>>& user_fields() {
 }
 
 Type<std::vector<User>> users() {
-  return {"list of users", read_users,
-          [](const std::vector<User>& all) {
-            Tree list;
-            for (const User& user : all) list.push(to_tree(user));
-            return list;
-          },
-          Tree::map_of({{"type", "array"}, {"items", user_schema()}})};
+  return list_of_maps("users", users_prefix, "name, gpus …", user_fields, user_schema());
 }
 
 Tree to_tree(const User& user) {

@@ -44,6 +44,7 @@ void show_plan(const UserAddition& addition, Io& io) {
   for (const std::string& line : lines_of(addition)) text += "  " + line + "\n";
   io.out(text);
   for (const std::string& note : addition.notes) io.err("note: " + note + "\n");
+  if (!addition.cluster_note.empty()) io.err("note: " + addition.cluster_note + "\n");
 }
 
 /// Adds a user, or completes one whose addition was interrupted; a second run changes nothing.

@@ -70,11 +70,6 @@ Result<> plan_foreign_namespace(const Tree& ns, UserAddition& addition, session:
   return {};
 }
 
-bool is_limit(const Tree& object) {
-  const std::string kind = text_of(object, "kind");
-  return kind == "ResourceQuota" || kind == "LimitRange";
-}
-
 bool changes_limits(const UserChanges& changes) {
   return std::ranges::any_of(changes.missing, is_limit) || std::ranges::any_of(changes.changed, is_limit);
 }
@@ -144,6 +139,11 @@ Result<> label_namespace(const Tree& ns, session::ClusterClient& client) {
 
 }  // namespace
 
+bool is_limit(const Tree& object) {
+  const std::string kind = text_of(object, "kind");
+  return kind == "ResourceQuota" || kind == "LimitRange";
+}
+
 Result<UsersSurvey> survey_users(session::ClusterClient& client) {
   UsersSurvey survey;
   survey.users = TRY(read_users(client));
@@ -187,8 +187,7 @@ Result<UserAddition> plan_addition(const UserAsked& asked, const UsersSurvey& su
     addition.notes.push_back(
         fmt::format("the quota, the limits and Pod Security apply to all pods in {}, also to those of others",
                     asked.user.name_space()));
-  if (const std::string note = workload::pod_security_note(survey.kubernetes); !note.empty())
-    addition.notes.push_back(note);
+  addition.cluster_note = workload::pod_security_note(survey.kubernetes);
   return addition;
 }
 

@@ -40,7 +40,8 @@ struct UserAddition {
   UserCredentials credentials;
   bool needs_certificate = true;
   std::optional<base::Tree> foreign_namespace;  ///< to get the label of Pod Security
-  std::vector<std::string> notes;
+  std::vector<std::string> notes;               ///< about this user
+  std::string cluster_note;                     ///< the same for all users; empty: none
   [[nodiscard]] bool empty() const { return changes.empty() && !needs_certificate && !foreign_namespace; }
 };
 
@@ -49,6 +50,8 @@ struct UserAddition {
 /// quota that it has, or none. Fault::blocked, usage and remote, with what to type.
 [[nodiscard]] Result<UserAddition> plan_addition(const UserAsked& asked, const UsersSurvey& survey,
                                                  session::ClusterClient& client);
+/// Whether an object limits what a user may hold: a ResourceQuota or a LimitRange.
+[[nodiscard]] bool is_limit(const base::Tree& object);
 /// "label the namespace theirs: …", "create Namespace anna"
 [[nodiscard]] std::vector<std::string> lines_of(const UserAddition& addition);
 /// Makes it; a repetition completes it. The new certificate, or nothing if none was needed. A kubeconfig with

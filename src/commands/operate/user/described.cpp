@@ -1,6 +1,7 @@
 #include "commands/operate/user/described.hpp"
 
 #include "gpuadm/base/host_errors.hpp"
+#include "gpuadm/base/problems.hpp"
 #include "gpuadm/base/text.hpp"
 
 #include <fmt/format.h>
@@ -17,13 +18,6 @@ UserTarget target_of(const UserTarget& target, const std::string& name) {
   UserTarget own = target;
   own.name = name;
   return own;
-}
-
-/// The error of a user, with the place in the file.
-base::Error placed(base::Error error, const spec::User& user, const std::filesystem::path& file) {
-  error.what = fmt::format("{}:{}:{}: user {}: {}", base::printable(file.string(), 300), user.mark.line,
-                           user.mark.column, user.name, error.what);
-  return error;
 }
 
 /// "-requests.nvidia.com/gpu: 1" and "+requests.nvidia.com/gpu: 2", of entries that differ.
@@ -43,9 +37,7 @@ std::string quota_diff(const std::map<std::string, std::string>& before,
 }
 
 bool changes_quota(const UserChanges& changes) {
-  return std::ranges::any_of(changes.changed, [](const base::Tree& object) {
-    return base::text_of(object, "kind") == "ResourceQuota" || base::text_of(object, "kind") == "LimitRange";
-  });
+  return std::ranges::any_of(changes.changed, is_limit);
 }
 
 }  // namespace
@@ -63,8 +55,8 @@ Result<DescribedUsers> compare_users(const spec::Cluster& cluster, const UserTar
     if (addition) continue;
     const Fault fault = addition.error().fault;
     if (fault != Fault::blocked && fault != Fault::usage) return std::unexpected(addition.error());
-    refused.push_back(placed(std::move(addition).error(), user, target.hosts.file));
-    refused.back().fault = Fault::blocked;
+    refused.push_back(base::at_place(std::move(addition).error(), target.hosts.file.string(), user.mark,
+                                     "user " + user.name));
   }
   if (!refused.empty()) return std::unexpected(base::joined(refused));
   for (const workload::UserState& user : survey.users)
@@ -95,12 +87,11 @@ std::string diff_of(const UserAddition& addition) {
 std::vector<std::string> notes_of(const DescribedUsers& users) {
   std::vector<std::string> notes;
   for (const DescribedUser& user : users.changes)
-    for (const std::string& note : user.addition.notes) {
-      // What is true of the cluster is the same for all of them.
-      const bool is_of_cluster = note.starts_with("Kubernetes ");
-      std::string text = is_of_cluster ? note : fmt::format("user {}: {}", user.asked.user.name, note);
-      if (std::ranges::find(notes, text) == notes.end()) notes.push_back(std::move(text));
-    }
+    for (const std::string& note : user.addition.notes)
+      notes.push_back(fmt::format("user {}: {}", user.asked.user.name, note));
+  if (!users.changes.empty())
+    if (const std::string& note = users.changes.front().addition.cluster_note; !note.empty())
+      notes.push_back(note);
   return notes;
 }
 

@@ -31,7 +31,7 @@ struct DescribedUsers {
 [[nodiscard]] std::string title_of(const UserAddition& addition);
 /// What changes, as lines of a diff: entries of the quota, and objects that are created or changed.
 [[nodiscard]] std::string diff_of(const UserAddition& addition);
-/// What to know before the question, each once.
+/// What to know before the question; last, what is true of the whole cluster.
 [[nodiscard]] std::vector<std::string> notes_of(const DescribedUsers& users);
 /// "the cluster has the user carl, whom cluster.yaml does not list: gpuadm user remove carl -f cluster.yaml"
 [[nodiscard]] std::string note_of_not_listed(const std::string& name, const UserTarget& target);

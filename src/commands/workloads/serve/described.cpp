@@ -1,7 +1,9 @@
 #include "commands/workloads/serve/described.hpp"
 
 #include "gpuadm/base/host_errors.hpp"
+#include "gpuadm/base/problems.hpp"
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/workload/addon.hpp"
 
 #include "commands/workloads/service/verbs.hpp"
 
@@ -17,24 +19,26 @@ using base::Fault;
 
 /// The error of a served model, with the place in the file.
 base::Error placed(base::Error error, const spec::Served& served, const std::filesystem::path& file) {
-  error.what = fmt::format("{}:{}:{}: serve {}: {}", base::printable(file.string(), 300), served.mark.line,
-                           served.mark.column, served.name, error.what);
-  error.fault = Fault::blocked;
-  return error;
+  return base::at_place(std::move(error), file.string(), served.mark, "serve " + served.name);
 }
 
 bool is_of_file(Fault fault) {
   return fault == Fault::blocked || fault == Fault::usage;
 }
 
-/// Whether it can be served now. Its namespace may be that of a user who is still to be made.
+/// Whether the namespace is that of a user of the file who is still to be made.
+Result<bool> is_still_missing(const std::string& ns, const spec::Cluster& described,
+                              ReachedCluster& cluster) {
+  if (std::ranges::find(described.users, ns, &spec::User::name_space) == described.users.end()) return false;
+  return TRY(cluster.client().find({workload::reference_to({"v1", "Namespace", "", ns})})).empty();
+}
+
+/// Whether it can be served now.
 Result<> check_new(const ServeCreateOptions& options, const spec::Cluster& described,
                    ReachedCluster& cluster) {
+  if (TRY(is_still_missing(options.request.pod.ns, described, cluster))) return {};
   ServePlan plan = TRY(plan_serve(options.request, options.hosts, cluster));
-  const auto checked = check_service(plan.service, options.request.replicas, options.hosts, cluster);
-  const bool is_of_user = std::ranges::any_of(
-      described.users, [&](const spec::User& user) { return user.name_space() == options.request.pod.ns; });
-  if (!checked) return is_of_user ? Result<>() : checked;
+  TRY(check_service(plan.service, options.request.replicas, options.hosts, cluster));
   return workload::resolve_volume(plan.server, plan.service.pod.claim);
 }
 

@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 namespace commands {
 
@@ -128,16 +129,17 @@ Result<KeptKeys> kept_keys(const ServeCreateOptions& options, const workload::En
 }
 
 /// Creates the Secret, or replaces it. Returns the one that was replaced, or nothing.
-Result<std::vector<Tree>> write_secret(const KeptKeys& kept, const std::vector<Tree>& objects,
-                                       const std::string& ns, ReachedCluster& cluster) {
+Result<std::optional<Tree>> write_secret(const KeptKeys& kept, const std::vector<Tree>& objects,
+                                         const std::string& ns, ReachedCluster& cluster) {
   const Tree* secret = object_of(objects, "Secret");
-  if (!secret || !kept.is_changed) return std::vector<Tree>();
+  if (!secret || !kept.is_changed) return std::nullopt;
   auto earlier = TRY(cluster.client().find({*secret}));
-  if (earlier.empty())
+  if (earlier.empty()) {
     TRY(cluster.client().create(ns, {*secret}));
-  else
-    TRY(session::replace(cluster.client(), {*secret}));
-  return earlier;
+    return std::nullopt;
+  }
+  TRY(session::replace(cluster.client(), {*secret}));
+  return std::move(earlier.front());
 }
 
 /// Waits for the new pods, and for a completion.
@@ -229,16 +231,16 @@ Result<std::vector<workload::ServeChange>> all_changes(const Update& update, con
   return changes;
 }
 
-Result<> restore_secrets(const std::vector<Tree>& secrets, ReachedCluster& cluster) {
-  if (secrets.empty()) return {};
-  return session::replace(cluster.client(), {workload::restored(secrets.front())},
-                          transport::Purpose::clean_up);
+/// Nothing to restore is no error.
+Result<> restore_secret(const std::optional<Tree>& secret, ReachedCluster& cluster) {
+  if (!secret) return {};
+  return session::replace(cluster.client(), {workload::restored(*secret)}, transport::Purpose::clean_up);
 }
 
-/// Restores the live objects after an update that failed. `secrets`: the Secret that it replaced.
-void roll_back(const Update& update, const std::vector<Tree>& secrets, const NamedService& service,
+/// Restores the live objects after an update that failed. `secret`: the one that it replaced.
+void roll_back(const Update& update, const std::optional<Tree>& secret, const NamedService& service,
                ReachedCluster& cluster, const Io& io) {
-  auto done = restore_secrets(secrets, cluster);
+  auto done = restore_secret(secret, cluster);
   if (done)
     done =
         session::replace(cluster.client(), {workload::restored(update.live)}, transport::Purpose::clean_up);
@@ -277,12 +279,12 @@ Result<> replace_deployment(const Update& update, const Tree& made, ReachedClust
 Result<Updated> execute_update(const ServeCreateOptions& options, const Update& update,
                                const std::vector<Tree>& objects, ReachedCluster& cluster, Io& io) {
   const NamedService service = service_of(options);
-  const auto secrets = TRY(write_secret(update.kept, objects, service.ns, cluster));
+  const auto secret = TRY(write_secret(update.kept, objects, service.ns, cluster));
   if (const auto replaced = replace_deployment(update, *object_of(objects, "Deployment"), cluster);
       !replaced) {
     if (is_uncertain(replaced.error().fault)) {
-      roll_back(update, secrets, service, cluster, io);
-    } else if (const auto done = restore_secrets(secrets, cluster); !done) {
+      roll_back(update, secret, service, cluster, io);
+    } else if (const auto done = restore_secret(secret, cluster); !done) {
       io.err(fmt::format("cannot restore the Secret of {}: {}\n", shown(service),
                          base::printable(done.error().what)));
     }
@@ -296,7 +298,7 @@ Result<Updated> execute_update(const ServeCreateOptions& options, const Update& 
   const bool was_interrupted = error.fault == Fault::interrupted;
   if (!was_interrupted)
     error.what = fmt::format("the update of the {} failed: {}", with_noun(service), error.what);
-  if (!options.keep || was_interrupted) roll_back(update, secrets, service, cluster, io);
+  if (!options.keep || was_interrupted) roll_back(update, secret, service, cluster, io);
   return std::unexpected(std::move(error));
 }
 
