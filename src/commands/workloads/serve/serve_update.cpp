@@ -231,7 +231,7 @@ Result<std::vector<workload::ServeChange>> all_changes(const Update& update, con
   return changes;
 }
 
-/// Nothing to restore is no error.
+/// Succeeds when there is nothing to restore.
 Result<> restore_secret(const std::optional<Tree>& secret, ReachedCluster& cluster) {
   if (!secret) return {};
   return session::replace(cluster.client(), {workload::restored(*secret)}, transport::Purpose::clean_up);
