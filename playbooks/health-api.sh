@@ -1,6 +1,7 @@
 # shellcheck shell=sh disable=SC2154
-# Reads and changes Node objects for `gpuadm health`, through kubectl. Variables: config (a kubeconfig; empty: the administrator's), action
-# (get, put, create, nodes, taint, untaint), path (of the API), object (JSON), node. Exit status 3: the host has no such kubeconfig.
+# Reads and changes Node objects for `gpuadm health`, through kubectl, and Deployments of notebooks. Variables: config (a kubeconfig; empty: the
+# administrator's), action (get, put, create, nodes, taint, untaint, log), path (of the API; for log a namespace), object (JSON), node; for
+# log: pod, container, text. Exit status 3: the host has no such kubeconfig.
 
 export LC_ALL=C
 PATH=$PATH:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
@@ -21,12 +22,19 @@ health_nodes() {
     awk -F '\t' -v OFS='\t' '{ gsub(/"/, ""); sub(/ .*/, "", $2); print $1, $2, $3, $4, $5 }'
 }
 
+# log_line: text becomes a line of the container's log, which is what its first program prints.
+log_line() {
+  # shellcheck disable=SC2016 # of the container's shell
+  api exec -n "$path" "$pod" -c "$container" -- sh -c 'printf "%s\n" "$1" >/proc/1/fd/2' sh "$text" >/dev/null
+}
+
 case $action in
   get) api get --raw "$path" ;;
   put) printf '%s' "$object" | api replace --raw "$path" -f - >/dev/null ;;
   create) printf '%s' "$object" | api create --raw "$path" -f - >/dev/null ;;
   nodes) health_nodes ;;
   taint) api taint nodes "$node" gpuadm.io/gpu-unhealthy:NoSchedule --overwrite >/dev/null ;;
+  log) log_line ;;
   untaint) api taint nodes "$node" gpuadm.io/gpu-unhealthy- >/dev/null ;;
   *) echo "unknown action: $action" >&2 && exit 2 ;;
 esac

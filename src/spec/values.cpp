@@ -109,6 +109,19 @@ Result<long long> millicpus_of(std::string_view option, std::string_view quantit
   return scaled(option, quantity, 1000, quantity, "4");
 }
 
+Result<long long> seconds_in(std::string_view option, std::string_view text) {
+  const std::string units = "smhd";
+  constexpr long long lengths[] = {1, 60, 3600, 86400};
+  const std::size_t unit = text.empty() ? std::string::npos : units.find(text.back());
+  const auto number =
+      unit == std::string::npos ? std::nullopt : base::to_int(text.substr(0, text.size() - 1));
+  if (!number || *number < 1 || *number > 100'000)
+    return base::fail(Fault::usage,
+                      fmt::format("{}: invalid duration: '{}'", option, base::printable(text, 50)),
+                      fmt::format("for example {} 10m; units: s, m, h, d", option));
+  return *number * lengths[unit];
+}
+
 Result<GpuRequest> parse_gpus(std::string_view option, std::string_view text) {
   const auto number = [](std::string_view digits) -> std::optional<int> {
     const auto value = base::to_int(digits);

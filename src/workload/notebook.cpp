@@ -4,6 +4,8 @@
 
 #include "workload/service/parts.hpp"
 
+#include <fmt/format.h>
+
 namespace workload {
 
 namespace {
@@ -12,22 +14,19 @@ using base::Tree;
 
 constexpr const char* container = "notebook";
 constexpr const char* default_framework = "pytorch";
-constexpr const char* token_key = "token";
 /// The group of the user in the images of the catalog; files of a volume belong to it.
 constexpr int group = 100;
 constexpr int seconds_to_stop = 10;
-
-std::string secret_name(const Notebook& notebook) {
-  return notebook.name + "-token";
-}
+/// The health checks read it once a minute at most.
+constexpr long long shortest_stop_idle = 300, longest_stop_idle = 30LL * 86400;
 
 /// The path shows the version of the server, without a token (jupyter_server services/api/handlers.py). A
 /// container that ends reports the last lines of its log.
 Tree notebook_container(const Notebook& notebook) {
   Tree made = Tree::map_of({{"name", container}, {"image", notebook.image}});
   if (!notebook.command.empty()) made.set("args", literals(notebook.command));
-  made.set("env", service::list_of(
-                      service::variable_from_secret("JUPYTER_TOKEN", secret_name(notebook), token_key)));
+  made.set("env", service::list_of(service::variable_from_secret(
+                      "JUPYTER_TOKEN", notebook_secret(notebook.name), std::string(notebook_token_key))));
   made.set("ports",
            service::list_of(Tree::map_of({{"name", "http"}, {"containerPort", int{notebook_port}}})));
   made.set("readinessProbe",
@@ -60,7 +59,9 @@ Tree pod_spec(const Notebook& notebook, const GpuParts& parts) {
 /// One pod at a time: a new one waits until the GPUs and the volume of the old one are free.
 Tree deployment(const Notebook& notebook, const GpuParts& parts) {
   Tree made = service::object("apps/v1", "Deployment", service::metadata(notebook, notebook.name));
-  made["metadata"].set("annotations", Tree::map_of({{std::string(gpus_annotation), notebook.gpus_text}}));
+  Tree annotations = Tree::map_of({{std::string(gpus_annotation), notebook.gpus_text}});
+  if (!notebook.stop_idle.empty()) annotations.set(std::string(stop_idle_annotation), notebook.stop_idle);
+  made["metadata"].set("annotations", std::move(annotations));
   Tree pod = Tree::map_of({{"metadata", Tree::map_of({{"labels", service::labels(notebook)}})},
                            {"spec", pod_spec(notebook, parts)}});
   made.set("spec", Tree::map_of({{"replicas", 1},
@@ -78,9 +79,27 @@ Result<Notebook> make_notebook(const NotebookRequest& request) {
   if (complete.mount.empty()) complete.mount = default_mount;
   TRY(check_mount("--mount", complete.mount, "--mount /home/jovyan/work"));
   // The name of a framework in the catalog has the form of a reference, too.
-  return make_service_pod(
-      notebook_kind, complete,
-      "for example --image pytorch, or --image quay.io/jupyter/scipy-notebook:2026-07-28");
+  Notebook notebook = TRY(
+      make_service_pod(notebook_kind, complete,
+                       "for example --image pytorch, or --image quay.io/jupyter/scipy-notebook:2026-07-28"));
+  if (request.stop_idle.empty()) return notebook;
+  TRY(spec::seconds_in("--stop-idle", request.stop_idle));
+  if (!stop_idle_seconds(request.stop_idle))
+    return base::fail(base::Fault::usage,
+                      fmt::format("--stop-idle {} is not between 5m and 30d", request.stop_idle),
+                      "for example --stop-idle 2h");
+  notebook.stop_idle = request.stop_idle;
+  return notebook;
+}
+
+std::string notebook_secret(std::string_view name) {
+  return std::string(name) + "-token";
+}
+
+std::optional<long long> stop_idle_seconds(std::string_view text) {
+  const auto seconds = spec::seconds_in(stop_idle_annotation, text);
+  if (!seconds || *seconds < shortest_stop_idle || *seconds > longest_stop_idle) return std::nullopt;
+  return *seconds;
 }
 
 Result<std::string> image_of(const Tree& catalog, const std::string& requested, const GpuRequest& gpus,
@@ -94,7 +113,8 @@ Result<std::string> image_of(const Tree& catalog, const std::string& requested, 
 std::vector<Tree> objects_of(const Notebook& notebook, const GpuParts& parts, const base::Secret& token) {
   std::vector<Tree> objects;
   if (!notebook.size.empty()) objects.push_back(service::volume_claim(notebook));
-  objects.push_back(service::secret(notebook, secret_name(notebook), {{token_key, token.reveal()}}));
+  objects.push_back(service::secret(notebook, notebook_secret(notebook.name),
+                                    {{std::string(notebook_token_key), token.reveal()}}));
   objects.push_back(service::web_service(notebook, notebook_port));
   if (parts.claim_template) objects.push_back(service::gpu_claim_template(notebook, parts));
   objects.push_back(deployment(notebook, parts));

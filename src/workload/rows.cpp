@@ -3,6 +3,7 @@
 #include "gpuadm/base/time.hpp"
 #include "gpuadm/kube/verdict.hpp"
 #include "gpuadm/workload/addon.hpp"
+#include "gpuadm/workload/notebook.hpp"
 #include "gpuadm/workload/objects.hpp"
 #include "gpuadm/workload/service_pod.hpp"
 #include "gpuadm/workload/state.hpp"
@@ -118,6 +119,9 @@ void see_service(const Group& group, WorkloadRow& row) {
   see_template(deployment, row);
   if (number_at(deployment, {"spec", "replicas"}) == 0) {
     row.state = group.pods.empty() ? "stopped" : "stopping";
+    if (const Tree* annotations = deployment.at({"metadata", "annotations"}))
+      if (const Tree* why = annotations->find(stopped_annotation))
+        row.why = base::printable(why->text(), longest_cell);
     return;
   }
   std::vector<Tree> objects = group.pods;

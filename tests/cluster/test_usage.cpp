@@ -2,6 +2,7 @@
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/time.hpp"
 #include "gpuadm/base/yaml.hpp"
+#include "gpuadm/cluster/idle.hpp"
 #include "gpuadm/cluster/usage_report.hpp"
 
 #include "case_text.hpp"
@@ -46,6 +47,8 @@ std::vector<std::string> texts_at(const Tree& tree, const char* key) {
 /// A node whose runs a case describes. Its meter goes through its file between two runs.
 struct Node {
   UsageMeter meter;
+  cluster::IdlePods idle;
+  cluster::Moment last;
   std::string file;  ///< usage.jsonl
   double at = 0, uptime = 0;
   std::string boot = "one";
@@ -74,7 +77,10 @@ struct Node {
         if (const auto names = texts_at(scene.find("pods") ? *scene.find("pods") : scene, uid.c_str());
             names.size() == 4)
           meter.pods[uid] = {uid, names[0], names[1], names[2], names[3]};
-    cluster::add_usage(meter, now, parts, cluster::longest_usage_interval(30));
+    const double longest = cluster::longest_usage_interval(30);
+    cluster::add_usage(meter, now, parts, longest);
+    idle = cluster::idle_pods(idle, readings, parts, last, now, longest);
+    last = now;
 
     std::string lines = cluster::usage_lines(meter, now);
     if (given.find("torn")) lines = lines.substr(0, lines.size() / 2) + "\n";
@@ -128,6 +134,9 @@ struct Node {
     }
     for (const std::string& uid : texts_at(one, "programs")) readings.programs[gpu.uuid].pods.insert(uid);
     if (one.find("others")) readings.programs[gpu.uuid].others = true;
+    if (const Tree* measured = one.find("by_pod"))
+      for (const auto& [uid, utilization] : measured->entries())
+        readings.utilization[gpu.uuid][uid] = utilization.as_real().value_or(0);
     nvidia.gpus.push_back(std::move(gpu));
   }
 };
@@ -178,6 +187,7 @@ TEST_CASE("runs of a node become the report of their case, and nothing is lost o
       for (const auto& group : report.groups()) sum += group.sum.all();
       CHECK(sum == doctest::Approx(report.total().all()));
     }
+    for (const auto& [uid, since] : node.idle) text += fmt::format("{} is idle since {}\n", uid, since);
     CHECK(text == expected_report(entry.path() / "expected.txt", text));
     for (const std::string_view line : base::lines(text)) CHECK(line.size() <= 80);
   }
@@ -223,6 +233,46 @@ TEST_CASE("an answer without its end is not complete, and a host without a recor
   CHECK(text.contains("gpu1: the answer was truncated"));
   CHECK(text.contains("gpu2: no record: run gpuadm health enable"));
   CHECK(text.contains("gpu3: its hours are unknown: no route to host"));
+}
+
+TEST_CASE("the page has a chart for each holder, with a bar for each hour or day") {
+  UsageReport report({.by = UsageBy::user,
+                      .from = base::parse_time("2026-11-30T00:00:00Z").value(),
+                      .to = base::parse_time("2026-11-30T12:00:00Z").value(),
+                      .users = {{"anna", "anna"}}});
+  UsageMeter meter;
+  UsageRow row{.hour = "2026-11-30T10",
+               .gpu = "GPU-1",
+               .mig = {},
+               .state = UsageState::held,
+               .holder = {"u1", "anna", "nb", "", ""},
+               .seconds = 1800,
+               .used = 900,
+               .used_of = 1800};
+  meter.rows.push_back(row);
+  row.holder = {"u2", "<b>", "x", "", ""};
+  row.hour = "2026-11-30T11";
+  meter.rows.push_back(row);
+  row.state = UsageState::free;
+  row.holder = {};
+  meter.rows.push_back(row);
+  report.add("gpu1",
+             cluster::read_usage("state " + base::json::write(cluster::to_tree(meter), 0) + "\n=== end\n"));
+  const auto groups = report.groups();
+  REQUIRE(groups.size() == 3);
+  CHECK(report.step() == 3600);
+  REQUIRE(groups[0].over_time.size() == 12);
+  CHECK(groups[0].over_time[10].held == doctest::Approx(1800));
+  const std::string page = cluster::to_html(report);
+  CHECK(page.contains("2026-11-30 10:00Z: 0.50 GPUs held, 0.25 used"));
+  CHECK(page.contains("namespace &lt;b&gt;"));
+  CHECK(!page.contains("<b>"));
+  CHECK(!page.contains("<script"));
+  CHECK(!page.contains("http"));
+  std::size_t charts = 0;
+  for (std::size_t at = page.find("<svg"); at != std::string::npos; at = page.find("<svg", at + 1)) ++charts;
+  CHECK(charts == 2);  // nobody holds what is free
+  CHECK(UsageReport({.by = UsageBy::user, .from = 0, .to = 30 * 86400.0, .users = {}}).step() == 86400);
 }
 
 TEST_CASE("names of hosts and pods break neither the table nor the CSV") {

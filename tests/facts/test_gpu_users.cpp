@@ -67,3 +67,26 @@ TEST_CASE("what is incomplete or something else is refused, and a UID has the fo
   REQUIRE(users->programs.size() == 1);
   CHECK(users->programs[0].name.find('\x1b') == std::string::npos);
 }
+
+TEST_CASE("the utilization of programs is that of nvidia-smi pmon, whatever columns it has") {
+  const auto programs = facts::parse_process_utilization(
+      "# gpu        pid  type    sm   mem   enc   dec   command\n"
+      "# Idx          #   C/G     %     %     %     %   name\n"
+      "    0      12345     C    97    40     -     -   python\n"
+      "    0      12346     C     -     -     -     -   a b c\n"
+      "    1      12347     C     -     -     -     -   python\n"
+      "    2          -     -     -     -     -     -   -\n"
+      "    x      12348     C     1     1     -     -   python\n");
+  REQUIRE(programs.size() == 2);  // of GPU 1 nothing is measured
+  CHECK(programs[0].pid == "12345");
+  CHECK(programs[0].utilization == doctest::Approx(0.97));
+  CHECK(programs[1].utilization == 0);
+  const auto newer = facts::parse_process_utilization(
+      "# gpu         pid   type     sm    mem    enc    dec    jpg    ofa    command \n"
+      "# Idx           #    C/G      %      %      %      %      %      %    name \n"
+      "    0       5000     C     3      0      -      -      -      -    x\n");
+  REQUIRE(newer.size() == 1);
+  CHECK(newer[0].utilization == doctest::Approx(0.03));
+  CHECK(facts::parse_process_utilization("").empty());
+  CHECK(facts::parse_process_utilization("0 1 C 50\n").empty());
+}

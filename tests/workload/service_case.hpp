@@ -47,6 +47,7 @@ inline workload::ServicePodRequest request_of(const base::Tree& tree) {
   set("cpus", request.cpus);
   set("memory", request.memory);
   set("shm", request.shm);
+  set("stop_idle", request.stop_idle);
   if (tree.find("nodePort")) request.reach = workload::Reach::node_port;
   if (const base::Tree* command = tree.find("command"))
     for (const base::Tree& word : command->items()) request.command.push_back(word.text());

@@ -19,6 +19,9 @@ struct Moment {
   std::string boot_id;  ///< /proc/sys/kernel/random/boot_id
 };
 
+/// Since when pods that hold GPUs do not use them: RFC 3339 by UID. See idle.hpp.
+using IdlePods = std::map<std::string, std::string>;
+
 /// The file state.json of a node.
 struct HealthState {
   std::string node;  ///< name of its Node object
@@ -35,6 +38,7 @@ struct HealthState {
   int dropped = 0;                  ///< events that were dropped because too many waited
   Streaks streaks;                  ///< of a control-plane node
   std::vector<std::string> limited;
+  IdlePods idle;  ///< on this node
 };
 inline constexpr std::size_t most_events = 32;
 

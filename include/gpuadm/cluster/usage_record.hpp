@@ -37,7 +37,9 @@ struct UsageReadings {
   const facts::Nvidia* nvidia = nullptr;               ///< nullptr: not read
   const facts::GpuAllocations* allocations = nullptr;  ///< nullptr: not read
   std::map<std::string, GpuPrograms> programs;         ///< by the UUID of the GPU
-  int gpus = 0;                                        ///< that the node has; more than are listed: unknown
+  /// 0 to 1, by the UUID of a GPU that several pods compute on, and by the UID of the pod.
+  std::map<std::string, std::map<std::string, double>> utilization = {};
+  int gpus = 0;  ///< that the node has; more than are listed: unknown
 };
 
 /// A GPU without MIG, an instance of MIG, or the rest of a GPU that no instance has.

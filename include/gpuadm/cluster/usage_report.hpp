@@ -11,7 +11,7 @@
 /// `gpuadm usage`: GPU hours and energy from the records of the nodes. Pure.
 namespace cluster {
 
-inline constexpr double seconds_an_hour = 3600;
+inline constexpr double seconds_an_hour = 3600, seconds_a_day = 86400;
 
 /// What a line of the report is.
 enum class UsageBy { user, workload, gpu, node };
@@ -27,6 +27,7 @@ struct UsageSum {
 struct UsageGroup {
   std::string name;  ///< "anna", "namespace ci", "(free)", "gpu1"
   UsageSum sum;
+  std::vector<UsageSum> over_time;  ///< for each step of the report, from the beginning of the scope
 };
 struct UsageHost {
   std::string host;
@@ -57,11 +58,14 @@ class UsageReport {
   /// Since its first row in the scope, GPU seconds in which a GPU was not recorded.
   [[nodiscard]] double gaps() const { return gaps_; }
   [[nodiscard]] std::size_t gpus() const { return gpus_; }
+  /// Seconds of a step of UsageGroup::over_time: an hour, or a day where the scope is longer than three days.
+  [[nodiscard]] double step() const;
   [[nodiscard]] const std::vector<UsageHost>& hosts() const { return hosts_; }
 
  private:
   UsageScope scope_;
   std::map<std::string, UsageSum> sums_;
+  std::map<std::string, std::map<std::size_t, UsageSum>> steps_;  ///< by group and number of the step
   UsageSum total_;
   double gaps_ = 0;
   std::size_t gpus_ = 0;
@@ -70,6 +74,8 @@ class UsageReport {
 
 /// A table, the total, and a line for each host with a problem. `width`: of the terminal; 0: any.
 [[nodiscard]] std::string to_text(const UsageReport& report, std::size_t width);
+/// A page with the table, and a chart of the GPUs held and used over time for each group.
+[[nodiscard]] std::string to_html(const UsageReport& report);
 /// GPU hours and kWh. Unknown values are null.
 [[nodiscard]] base::Tree to_tree(const UsageReport& report);
 /// A header, and a line for each group and for the total (RFC 4180). Unknown values are empty. A name that

@@ -32,6 +32,16 @@ struct GpuUsers {
 /// Reads the output of playbooks/read/gpu-users.sh. Fault::parse if it is something else, or incomplete.
 [[nodiscard]] base::Result<GpuUsers> parse_gpu_users(std::string_view output);
 
+/// How much a program has computed on a GPU lately.
+struct ProcessUtilization {
+  int gpu = 0;  ///< index of nvidia-smi
+  std::string pid;
+  double utilization = 0;  ///< 0 to 1
+};
+/// Reads `nvidia-smi pmon -s u`. It prints "-" for a program without a measurement: one that did nothing, if
+/// another one on the GPU has a number. A GPU without any number is left out.
+[[nodiscard]] std::vector<ProcessUtilization> parse_process_utilization(std::string_view output);
+
 /// The GPUs, shares of GPUs and MIG instances that the kubelet has allocated to pods through a device plugin.
 /// A pod that has ended is in it until the kubelet allocates again.
 struct GpuAllocations {

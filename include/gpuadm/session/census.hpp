@@ -77,10 +77,6 @@ enum class Shown { printable, raw };
 /// The lines of a text, each with a label; made printable, or unchanged.
 [[nodiscard]] std::string labelled(std::string_view text, std::string_view label, Shown shown);
 
-/// "90s", "10m", "2h", "1d" as seconds. Fault::usage for anything else; `option`: the one with this value,
-/// "--since".
-[[nodiscard]] Result<long long> seconds_in(std::string_view option, const std::string& text);
-
 /// Fault::blocked if a certificate that a node needs has expired by its host's own clock: a control plane's,
 /// or a kubelet's. Otherwise the run would fail at the first access to the API server.
 [[nodiscard]] base::Result<> refuse_expired(const facts::Census& census);

@@ -25,6 +25,9 @@ using base::Result;
 [[nodiscard]] Result<long long> size_of(std::string_view option, std::string_view quantity);
 /// CPUs: "4", "0.5", "500m". In thousandths.
 [[nodiscard]] Result<long long> millicpus_of(std::string_view option, std::string_view quantity);
+/// "90s", "10m", "2h", "1d" as seconds. Fault::usage for anything else; `option`: the one with this value,
+/// "--since".
+[[nodiscard]] Result<long long> seconds_in(std::string_view option, std::string_view text);
 /// The largest number of GPUs that one container may request.
 inline constexpr int most_gpus = 1024;
 

@@ -37,6 +37,17 @@ using Notebook = ServicePod;
 [[nodiscard]] Result<std::string> image_of(const base::Tree& catalog, const std::string& requested,
                                            const GpuRequest& gpus, const std::optional<base::Version>& cuda);
 
+/// The Secret with the token of a notebook, and its key there.
+[[nodiscard]] std::string notebook_secret(std::string_view name);
+inline constexpr std::string_view notebook_token_key = "token";
+
+/// Annotations of the Deployment: the time after which it is stopped when it is idle, "2h"; why it was
+/// stopped, until it is started again.
+inline constexpr std::string_view stop_idle_annotation = "gpuadm.io/stop-idle",
+                                  stopped_annotation = "gpuadm.io/stopped";
+/// The seconds of stop_idle_annotation; nothing: it has another form, or is out of range.
+[[nodiscard]] std::optional<long long> stop_idle_seconds(std::string_view text);
+
 /// The objects, in the order of creation. The Secret contains the token.
 [[nodiscard]] std::vector<base::Tree> objects_of(const Notebook& notebook, const GpuParts& parts,
                                                  const base::Secret& token);

@@ -32,6 +32,7 @@ struct ServicePodRequest {
   std::string cpus, memory, shm;  ///< quantities
   Reach reach = Reach::cluster;
   std::vector<std::string> command;
+  std::string stop_idle;  ///< of notebooks: "2h"; empty: never
 };
 
 /// A request whose values are valid.
@@ -46,8 +47,9 @@ struct ServicePod {
   std::string mount, cpus, memory, shm;
   Reach reach = Reach::cluster;
   std::vector<std::string> command;
-  std::string instance;  ///< value of instance_label; empty: no label
-  std::string kind;      ///< value of kind_label
+  std::string stop_idle;  ///< of notebooks: the value of stop_idle_annotation; empty: none
+  std::string instance;   ///< value of instance_label; empty: no label
+  std::string kind;       ///< value of kind_label
 };
 
 /// What a value of kind_label is called in a sentence: "notebook", "served model".

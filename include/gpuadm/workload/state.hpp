@@ -17,7 +17,7 @@ namespace workload {
 struct WorkloadRow {
   std::string kind, ns, name;
   std::string state;  ///< "ready", "starting", "stopped", "2 of 4 ranks run", "Bound"
-  std::string why;    ///< what is wrong; empty: nothing
+  std::string why;    ///< what is wrong, or why it was stopped; empty: nothing
   std::string gpus;   ///< "2", "1/4"; "0": none
   std::string node;   ///< of its pods, separated by commas
   std::string image, volume;

@@ -68,6 +68,8 @@ Tree to_tree(const HealthState& state) {
                                     {"good", streak.good},
                                     {"heartbeat", streak.heartbeat},
                                     {"since", streak.since}}));
+  Tree idle = Tree::map();
+  for (const auto& [pod, since] : state.idle) idle.set(pod, since);
   return Tree::map_of({{"node", state.node},
                        {"last", tree_of(state.last)},
                        {"conditions", to_tree(state.conditions)},
@@ -81,7 +83,8 @@ Tree to_tree(const HealthState& state) {
                        {"events", std::move(events)},
                        {"dropped", state.dropped},
                        {"streaks", std::move(streaks)},
-                       {"limited", Tree::list_of(state.limited)}});
+                       {"limited", Tree::list_of(state.limited)},
+                       {"idle", std::move(idle)}});
 }
 
 HealthState state_in(const Tree& tree) {
@@ -106,6 +109,8 @@ HealthState state_in(const Tree& tree) {
                              base::text_of(streak, "heartbeat"), real_of(streak, "since")};
   if (const Tree* limited = tree.find("limited"))
     for (const Tree& node : limited->items()) state.limited.push_back(node.text());
+  if (const Tree* idle = tree.find("idle"))
+    for (const auto& [pod, since] : idle->entries()) state.idle.emplace(pod, since.text());
   return state;
 }
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace cluster {
 
@@ -107,7 +108,9 @@ void UsageReport::add(const std::string& host, const UsageRecord& record) {
   for (const UsageRow& row : record.rows) {
     const double hour = base::parse_time(row.hour + ":00:00Z").value_or(-1);
     if (hour < scope_.from) continue;
-    cluster::add(sums_[group_of(host, row, scope_)], row);
+    const std::string group = group_of(host, row, scope_);
+    cluster::add(sums_[group], row);
+    cluster::add(steps_[group][static_cast<std::size_t>((hour - scope_.from) / step())], row);
     cluster::add(total_, row);
     cluster::add(gpus[row.gpu], hour, row.seconds);
   }
@@ -129,9 +132,19 @@ void UsageReport::add_unreached(const std::string& host, const std::string& prob
   hosts_.push_back({host, "its hours are unknown: " + problem, false});
 }
 
+double UsageReport::step() const {
+  constexpr double days = 3;
+  return scope_.to - scope_.from > days * seconds_a_day ? seconds_a_day : seconds_an_hour;
+}
+
 std::vector<UsageGroup> UsageReport::groups() const {
   std::vector<UsageGroup> groups;
-  for (const auto& [name, sum] : sums_) groups.push_back({name, sum});
+  const auto steps = static_cast<std::size_t>(std::ceil((scope_.to - scope_.from) / step()));
+  for (const auto& [name, sum] : sums_) {
+    groups.push_back({name, sum, std::vector<UsageSum>(steps)});
+    for (const auto& [number, part] : steps_.at(name))
+      if (number < steps) groups.back().over_time[number] = part;
+  }
   if (scope_.by == UsageBy::user || scope_.by == UsageBy::workload)
     std::ranges::stable_sort(groups, [](const UsageGroup& a, const UsageGroup& b) {
       if (is_in_parentheses(a) != is_in_parentheses(b)) return is_in_parentheses(b);

@@ -1,11 +1,10 @@
 #include "gpuadm/base/text.hpp"
-#include "gpuadm/base/time.hpp"
-#include "gpuadm/cluster/usage_report.hpp"
 #include "gpuadm/report/columns.hpp"
+
+#include "cluster/usage/cells.hpp"
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <cmath>
 #include <optional>
 
@@ -14,64 +13,6 @@ namespace cluster {
 namespace {
 
 using base::Tree;
-
-constexpr double joules_a_kwh = 3.6e6;
-constexpr double least_unknown = 60;  // GPU seconds that are worth a note
-
-std::string hours(double seconds) {
-  return fmt::format("{:.2f}", seconds / seconds_an_hour);
-}
-
-std::string time_text(double seconds) {
-  const auto time = base::Time(
-      std::chrono::duration_cast<base::Time::duration>(std::chrono::duration<double>(std::floor(seconds))));
-  return base::iso8601(time).substr(0, 16) + "Z";
-}
-
-std::string used_text(const UsageSum& sum) {
-  return sum.used_of > 0 ? hours(sum.used) : "-";
-}
-
-std::string utilization_text(const UsageSum& sum) {
-  return sum.used_of > 0 ? fmt::format("{:.0f}%", 100 * sum.used / sum.used_of) : "-";
-}
-
-std::string energy_text(const UsageSum& sum) {
-  return sum.energy_of > 0 ? fmt::format("{:.2f}", sum.energy / joules_a_kwh) : "-";
-}
-
-bool has_states(UsageBy by) {
-  return by == UsageBy::gpu || by == UsageBy::node;
-}
-
-std::vector<std::string> cells_of(const std::string& name, const UsageSum& sum, UsageBy by) {
-  std::vector<std::string> cells = {base::printable(name, 300)};
-  if (has_states(by))
-    cells.insert(cells.end(), {hours(sum.held), hours(sum.free), hours(sum.unknown)});
-  else
-    cells.push_back(hours(sum.all()));
-  cells.insert(cells.end(), {used_text(sum), utilization_text(sum), energy_text(sum)});
-  return cells;
-}
-
-std::string plural(std::size_t count, const char* word) {
-  return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
-}
-
-/// What the table does not show, a line each.
-std::string notes_of(const UsageReport& report) {
-  const UsageSum& total = report.total();
-  std::string text = fmt::format("held {} + free {} + unknown {} = {} GPU hours\n", hours(total.held),
-                                 hours(total.free), hours(total.unknown), hours(total.all()));
-  if (report.gaps() > 0)
-    text += fmt::format("not recorded: {} GPU hours, without health runs\n", hours(report.gaps()));
-  if (total.held - total.used_of > least_unknown)
-    text += fmt::format("the utilization of {} held GPU hours is unknown, as with MIG\n",
-                        hours(total.held - total.used_of));
-  if (total.all() - total.energy_of > least_unknown)
-    text += fmt::format("the energy of {} GPU hours is unknown\n", hours(total.all() - total.energy_of));
-  return text;
-}
 
 Tree real(double value) {
   return std::round(value * 1e6) / 1e6;
@@ -113,20 +54,10 @@ std::string to_text(const UsageReport& report, std::size_t width) {
   const UsageBy by = report.scope().by;
   std::string text;
   if (report.gpus() > 0) {
-    std::size_t hosts = 0;
-    for (const UsageHost& host : report.hosts()) hosts += host.reached ? 1 : 0;
-    text = fmt::format("{} on {}, {} to {}\n", plural(report.gpus(), "GPU"), plural(hosts, "host"),
-                       time_text(report.scope().from), time_text(report.scope().to));
-    std::vector<std::vector<std::string>> lines;
-    std::string heading(name_of(by));
-    for (char& letter : heading) letter = static_cast<char>(letter - 'a' + 'A');
-    if (has_states(by))
-      lines.push_back({heading, "HELD H", "FREE H", "UNKNOWN H", "USED H", "UTIL", "KWH"});
-    else
-      lines.push_back({heading, "GPU HOURS", "USED HOURS", "UTIL", "KWH"});
+    std::vector<std::vector<std::string>> lines = {head_of(by)};
     for (const UsageGroup& group : report.groups()) lines.push_back(cells_of(group.name, group.sum, by));
     lines.push_back(cells_of("total", report.total(), by));
-    text += report::columns(std::move(lines), width, {0}) + notes_of(report);
+    text = headline(report) + "\n" + report::columns(std::move(lines), width, {0}) + notes_of(report);
   }
   for (const UsageHost& host : report.hosts())
     if (!host.problem.empty())

@@ -4,6 +4,7 @@
 #include "gpuadm/base/time.hpp"
 #include "gpuadm/session/census.hpp"
 #include "gpuadm/session/connections.hpp"
+#include "gpuadm/spec/values.hpp"
 
 #include "commands/shared_options.hpp"
 
@@ -72,7 +73,7 @@ Result<Outcome> logs(const LogsOptions& options, Io& io) {
                       "for example: gpuadm logs kubelet, or gpuadm logs etcd");
   std::string since;
   if (!options.since.empty()) {
-    const auto ago = std::chrono::seconds(TRY(session::seconds_in("--since", options.since)));
+    const auto ago = std::chrono::seconds(TRY(spec::seconds_in("--since", options.since)));
     since = std::to_string(std::chrono::system_clock::to_time_t(base::now() - ago));
   }
   const assets::Store assets = TRY(assets::Store::open(options.common.assets));

@@ -5,6 +5,7 @@
 #include "gpuadm/session/census.hpp"
 #include "gpuadm/session/cluster.hpp"
 #include "gpuadm/session/connections.hpp"
+#include "gpuadm/spec/values.hpp"
 
 #include "commands/operate/user/user.hpp"
 #include "commands/shared_options.hpp"
@@ -35,7 +36,7 @@ constexpr std::chrono::seconds record_timeout{120};
 Result<cluster::UsageScope> scope_of(const UsageOptions& options) {
   const base::Time now = base::now();
   const auto from = std::chrono::floor<std::chrono::hours>(
-      now - std::chrono::seconds(TRY(session::seconds_in("--since", options.since))));
+      now - std::chrono::seconds(TRY(spec::seconds_in("--since", options.since))));
   const auto seconds = [](base::Time time) {
     return std::chrono::duration<double>(time.time_since_epoch()).count();
   };
@@ -106,6 +107,8 @@ Result<Outcome> usage(const UsageOptions& options, Io& io) {
     io.out(base::json::write(cluster::to_tree(report)) + "\n");
   else if (options.format == Format::csv)
     io.out(cluster::to_csv(report));
+  else if (options.format == Format::html)
+    io.out(cluster::to_html(report));
   else
     io.out(cluster::to_text(report, io.out_style.width));
   if (options.format == Format::csv)
@@ -135,7 +138,10 @@ Command usage_command() {
                                            {"node", UsageBy::node}},
                                           "What a line is (default user)");
             add_format(line, options.format,
-                       {{"csv", Format::csv}, {"json", Format::json}, {"text", Format::text}});
+                       {{"csv", Format::csv},
+                        {"html", Format::html},
+                        {"json", Format::json},
+                        {"text", Format::text}});
             add_connection(line, options.common);
           },
       .examples = {{"gpuadm usage -f cluster.yaml", "GPU hours by user, of the last 30 days"},

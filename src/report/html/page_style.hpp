@@ -57,4 +57,19 @@ caption { text-align: left; color: var(--dim); } td { vertical-align: top; } td:
 @media (max-width: 50rem) { .bar { grid-template-columns: 1fr; gap: 0; } .axis { margin-left: 0; } }
 )";
 
+/// What the page of `gpuadm usage` adds to it.
+inline constexpr const char* bar_chart_style = R"(
+:root { --whole: #9db8d6; --part: #1f5fa8; }
+@media (prefers-color-scheme: dark) { :root { --whole: #3f556f; --part: #82b4f5; } }
+.chart { display: grid; grid-template-columns: 5.5rem 1fr; gap: .8rem; }
+.chart span { font-size: .8rem; color: var(--dim); text-align: right; }
+svg { height: 6rem; border-bottom: 1px solid var(--line); border-top: 1px dashed var(--line); }
+.whole { fill: var(--whole); background: var(--whole); } .part { fill: var(--part); background: var(--part); }
+.axis { display: flex; justify-content: space-between; margin-left: 6.3rem; font-size: .8rem; color: var(--dim); }
+.legend i { display: inline-block; width: .8rem; height: .8rem; margin: 0 .3rem 0 .9rem; }
+main { overflow-x: auto; }
+@media (max-width: 40rem) { .chart { grid-template-columns: 1fr; gap: 0; } .axis { margin-left: 0; } .chart span { text-align: left; } }
+@media print { :root { --whole: #9db8d6; --part: #1f5fa8; } }
+)";
+
 }  // namespace report

@@ -49,20 +49,6 @@ std::string labelled(std::string_view text, std::string_view label, Shown shown)
   return out;
 }
 
-Result<long long> seconds_in(std::string_view option, const std::string& text) {
-  const std::string units = "smhd";
-  constexpr long long lengths[] = {1, 60, 3600, 86400};
-  const std::size_t unit = text.empty() ? std::string::npos : units.find(text.back());
-  const auto number = unit == std::string::npos
-                          ? std::nullopt
-                          : base::to_int(std::string_view(text).substr(0, text.size() - 1));
-  if (!number || *number < 1 || *number > 100'000)
-    return base::fail(base::Fault::usage,
-                      fmt::format("{}: invalid duration: '{}'", option, base::printable(text, 50)),
-                      fmt::format("for example {} 10m; units: s, m, h, d", option));
-  return *number * lengths[unit];
-}
-
 Result<Outcome> run_on_all(const transport::Command& command, transport::Fleet& fleet, Format format,
                            Shown shown, Io& io) {
   const std::vector<std::string> hosts = fleet.hosts();

@@ -7,6 +7,7 @@
 #include "gpuadm/session/connections.hpp"
 #include "gpuadm/session/watch.hpp"
 
+#include "commands/operate/gpu/gpu_idle.hpp"
 #include "commands/shared_options.hpp"
 
 #include <fmt/format.h>
@@ -30,6 +31,7 @@ struct GpuTopOptions {
   TopSort sort = TopSort::node;
   int interval = 2;  ///< seconds
   int count = 0;     ///< intervals; 0: until Ctrl-C
+  bool idle = false;
   Format format = Format::text;
 };
 
@@ -201,6 +203,14 @@ Result<Outcome> replay(const GpuTopOptions& options, Io& io) {
 /// Shows every GPU of every host with its users, again each interval: on a terminal in place, otherwise a
 /// block, with JSON a line. With HTML, writes one page at the end. Outcome::unreachable if no host answered.
 Result<Outcome> gpu_top(const GpuTopOptions& options, Io& io) {
+  if (options.idle) {
+    if (!options.from.empty() || !options.record.empty() || options.format == Format::html)
+      return base::fail(Fault::usage, "--idle cannot be combined with --from, --record and -o html");
+    return show_idle_gpus(options.hosts, options.common, options.format, io);
+  }
+  if (!options.common.connection.kubeconfig.empty())
+    return base::fail(Fault::usage, "--kubeconfig reaches no host, whose GPUs would be sampled",
+                      "add --idle, which needs the API server only");
   if (options.from.empty()) return sample(options, TRY(assets::Store::open(options.common.assets)), io);
   if (!options.hosts.targets.empty() || !options.hosts.file.empty())
     return base::fail(Fault::usage, "--from cannot be combined with hosts or files");
@@ -230,6 +240,10 @@ Command gpu_top_command() {
                  {"power", TopSort::power},
                  {"temp", TopSort::temperature}},
                 "Order of the GPUs (default node); other orders begin with the highest value");
+            line.flag("--idle", options.idle,
+                      "Once: only pods that hold GPUs and do not use them, and since when, as the health "
+                      "checks of the nodes report (gpuadm health enable)");
+            add_kubeconfig(line, options.common);
             line.value("--record", options.record, "FILE",
                        "Write a line of JSON for each sample to this new file");
             line.value("--from", options.from, "FILE",
@@ -242,6 +256,7 @@ Command gpu_top_command() {
                    {"gpuadm gpu top -f cluster.yaml --sort util --interval 1", "the busiest first"},
                    {"gpuadm gpu top -f cluster.yaml --count 300 --record day.jsonl",
                     "ten minutes, into a file"},
+                   {"gpuadm gpu top -f cluster.yaml --idle", "who holds GPUs and does not use them"},
                    {"gpuadm gpu top --from day.jsonl -o html >day.html", "a page with a plot for each GPU"}},
       .run = gpu_top};
 }

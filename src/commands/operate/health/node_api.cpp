@@ -36,7 +36,8 @@ bool NodeApi::is_refused(const base::Error& error) {
 }
 
 Result<std::string> NodeApi::call(const std::string& action, base::Variables given) {
-  base::Variables all{{"config", config_}, {"action", action}, {"path", ""}, {"object", ""}, {"node", ""}};
+  base::Variables all{{"config", config_}, {"action", action}, {"path", ""},      {"object", ""},
+                      {"node", ""},        {"pod", ""},        {"container", ""}, {"text", ""}};
   for (auto& [name, value] : given) all[name] = std::move(value);
   transport::Command command = TRY(session::command_of({.label = action + " for the health of nodes",
                                                         .asset = "playbooks/health-api.sh",
@@ -58,12 +59,26 @@ Result<Tree> NodeApi::read(const std::string& node) {
   return base::json::read(TRY(call("get", {{"path", path_of(node)}})), "node " + node);
 }
 
-Result<> NodeApi::set_conditions(const std::string& node,
-                                 const std::vector<cluster::HealthCondition>& conditions,
-                                 const std::string& heartbeat) {
+Result<Tree> NodeApi::read_path(const std::string& path) {
+  return base::json::read(TRY(call("get", {{"path", path}})), path);
+}
+
+Result<> NodeApi::replace(const std::string& path, const Tree& object) {
+  TRY(call("put", {{"path", path}, {"object", base::json::write(object, 0)}}));
+  return {};
+}
+
+Result<> NodeApi::log(const std::string& ns, const std::string& pod, const std::string& container,
+                      const std::string& line) {
+  TRY(call("log", {{"path", ns}, {"pod", pod}, {"container", container}, {"text", line}}));
+  return {};
+}
+
+Result<> NodeApi::set_health(const std::string& node, const ReportedHealth& health) {
   for (int round = 1;; ++round) {
     Tree object = TRY(read(node));
-    if (!cluster::set_conditions(object, conditions, heartbeat)) return {};
+    const bool is_idle_new = cluster::set_idle_pods(object, health.idle);
+    if (!cluster::set_conditions(object, health.conditions, health.heartbeat) && !is_idle_new) return {};
     const auto done =
         call("put", {{"path", path_of(node) + "/status"}, {"object", base::json::write(object, 0)}});
     if (done) return {};
@@ -99,7 +114,7 @@ Result<> withdraw(NodeApi& api, const std::map<std::string, std::string>& nodes,
     if (!std::ranges::any_of(nodes, [&](const auto& one) { return one.second == node.name; })) continue;
     if (node.tainted) TRY(api.taint(node.name, NodeApi::Taint::remove));
     if (node.watched && what == Withdrawn::everything)
-      TRY(api.set_conditions(node.name, {}, api_time(base::now())));
+      TRY(api.set_health(node.name, {{}, {}, api_time(base::now())}));
   }
   return {};
 }

@@ -19,9 +19,10 @@ namespace {
 /// Of each of two files. A row has about 310 bytes: eight GPUs with one holder each are 60 kB a day, so that
 /// a file has 400 days of them.
 constexpr std::uintmax_t most_usage = 24u << 20;
+constexpr const char* usage_file = "usage.json";
 constexpr std::size_t most_checkpoint = 4u << 20;
 constexpr std::size_t most_new_pods = 16;  // whose labels one run reads
-constexpr std::chrono::seconds labels_timeout{20};
+constexpr std::chrono::seconds labels_timeout{20}, processes_timeout{15};
 
 void add_pods_in(const std::filesystem::path& folder, std::set<std::string>& pods) {
   for (const std::string& name : names_in(folder))
@@ -70,6 +71,25 @@ void name_pods(const UsageRun& run, std::span<const cluster::UsagePart> parts, c
     meter.pods.emplace(uid, cluster::UsageHolder{uid, name.ns, name.name, name.kind, name.workload});
 }
 
+/// How much pods compute on GPUs that several of them compute on.
+void add_utilization(const UsageRun& run, cluster::UsageReadings& readings) {
+  const auto gpus = cluster::shared_gpus_in_use(readings);
+  if (gpus.empty()) return;
+  const auto answer = session::ask(run.host,
+                                   {.label = "read the utilization by programs",
+                                    .asset = "playbooks/read/gpu-processes.sh",
+                                    .timeout = processes_timeout},
+                                   run.fleet, run.assets);
+  if (!answer) return;
+  for (const facts::ProcessUtilization& program : facts::parse_process_utilization(answer->out)) {
+    const auto gpu = std::ranges::find(readings.nvidia->gpus, program.gpu, &facts::Gpu::index);
+    if (gpu == readings.nvidia->gpus.end() || std::ranges::find(gpus, gpu->uuid) == gpus.end()) continue;
+    // Also of a program that has ended: the GPU was measured.
+    auto& pods = readings.utilization[gpu->uuid];
+    if (const auto owner = process_owner(program.pid, "/")) pods[owner->pod_uid] += program.utilization;
+  }
+}
+
 }  // namespace
 
 std::map<std::string, cluster::GpuPrograms> gpu_programs(const facts::Nvidia& nvidia,
@@ -114,24 +134,35 @@ double timer_interval(const std::filesystem::path& root) {
   return HealthSettings().interval;
 }
 
-base::Result<> record_usage(const UsageRun& run, const facts::Nvidia* nvidia, int gpus) {
-  const auto file = run.folder / "usage.json";
+NodeUsage read_usage(const UsageRun& run, const facts::Nvidia* nvidia, int gpus,
+                     const cluster::HealthState& before) {
+  const auto file = run.folder / usage_file;
   std::error_code error;
   if (gpus == 0 && !std::filesystem::exists(file, error)) return {};
-  cluster::UsageMeter meter = read_meter(file);
+  NodeUsage usage{.exists = true, .meter = read_meter(file)};
   const auto allocations = read_allocations("/");
   cluster::UsageReadings readings{
       .nvidia = nvidia, .allocations = allocations ? &*allocations : nullptr, .programs = {}, .gpus = gpus};
   if (nvidia) readings.programs = gpu_programs(*nvidia, "/");
-  const auto parts = cluster::usage_parts(readings, meter.gpus);
-  name_pods(run, parts, meter);
-  cluster::add_usage(meter, run.now, parts, cluster::longest_usage_interval(timer_interval("/")));
+  add_utilization(run, readings);
+  usage.parts = cluster::usage_parts(readings, usage.meter.gpus);
+  usage.longest = cluster::longest_usage_interval(timer_interval("/"));
+  usage.idle = cluster::idle_pods(before.idle, readings, usage.parts, before.last, run.now, usage.longest);
+  return usage;
+}
+
+base::Result<> record_usage(const UsageRun& run, NodeUsage usage) {
+  if (!usage.exists) return {};
+  cluster::UsageMeter& meter = usage.meter;
+  name_pods(run, usage.parts, meter);
+  cluster::add_usage(meter, run.now, usage.parts, usage.longest);
   base::Result<> kept;
   if (const std::string lines = cluster::usage_lines(meter, run.now); !lines.empty()) {
     kept = append_rotated(run.folder, "usage", most_usage, lines);
     if (kept) cluster::drop_written_usage(meter, run.now);
   }
-  const auto saved = base::write_file(file, base::json::write(cluster::to_tree(meter), 0) + "\n");
+  const auto saved =
+      base::write_file(run.folder / usage_file, base::json::write(cluster::to_tree(meter), 0) + "\n");
   return saved ? kept : saved;
 }
 

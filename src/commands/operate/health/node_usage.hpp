@@ -1,6 +1,7 @@
 #pragma once
 
 #include "gpuadm/assets/assets.hpp"
+#include "gpuadm/cluster/idle.hpp"
 #include "gpuadm/cluster/usage_record.hpp"
 #include "gpuadm/transport/fleet.hpp"
 
@@ -29,8 +30,19 @@ struct UsageRun {
   const cluster::Moment& now;
   std::filesystem::path folder;  ///< of the health checks
 };
+/// What a run has read of the use of the GPUs.
+struct NodeUsage {
+  bool exists = false;  ///< the node has GPUs, or had some
+  cluster::UsageMeter meter;
+  std::vector<cluster::UsagePart> parts;
+  double longest = 0;  ///< seconds between two runs that count
+  cluster::IdlePods idle;
+};
+/// `nvidia`: nullptr if it could not be read; `gpus`: that the node has; `before`: the state of the last run.
+[[nodiscard]] NodeUsage read_usage(const UsageRun& run, const facts::Nvidia* nvidia, int gpus,
+                                   const cluster::HealthState& before);
 /// Adds the time since the last run to usage.json, and appends the rows of hours that have ended to
-/// usage.jsonl. `nvidia`: nullptr if it could not be read; `gpus`: that the node has.
-[[nodiscard]] base::Result<> record_usage(const UsageRun& run, const facts::Nvidia* nvidia, int gpus);
+/// usage.jsonl.
+[[nodiscard]] base::Result<> record_usage(const UsageRun& run, NodeUsage usage);
 
 }  // namespace commands

@@ -9,6 +9,7 @@
 
 #include "commands/operate/health/health_options.hpp"
 #include "commands/operate/health/hung.hpp"
+#include "commands/operate/health/idle_notebooks.hpp"
 #include "commands/operate/health/metrics_file.hpp"
 #include "commands/operate/health/node_api.hpp"
 #include "commands/operate/health/node_facts.hpp"
@@ -43,7 +44,7 @@ using cluster::HealthReport;
 using cluster::HealthState;
 using cluster::Moment;
 
-constexpr const char *health_folder = "/var/lib/gpuadm/health", *admin_conf = "/etc/kubernetes/admin.conf";
+constexpr const char* health_folder = "/var/lib/gpuadm/health";
 constexpr std::uintmax_t history_limit = 512u << 10;  // of each of two files
 
 /// Held while a run lasts; the kernel releases it when the process ends.
@@ -184,7 +185,7 @@ Result<> publish(const Run& run, HealthState& state) {
   if (state.conditions.empty()) return {};
   NodeApi api(run.host, kubelet_conf, run.fleet, run.assets);
   if (cluster::must_publish(state, run.now)) {
-    TRY(api.set_conditions(state.node, state.conditions, run.now.at));
+    TRY(api.set_health(state.node, {state.conditions, state.idle, run.now.at}));
     state.published = true;
     state.repeated = std::min(state.repeated + 1, cluster::send_repeated);
     state.sent = run.now;
@@ -299,6 +300,11 @@ Result<Outcome> health_run(const HealthRunOptions& options, Io& io) {
   HealthState state = before;
   remember(run, checked.report, state, checked.report.conditions);
   state.gpu_states = checked.gpus;
+  const facts::Nvidia* nvidia = checked.nvidia ? &*checked.nvidia : nullptr;
+  const UsageRun usage_run{run.host, run.fleet, run.assets, run.now, health_folder};
+  NodeUsage usage = read_usage(usage_run, nvidia, state.gpus, before);
+  if (usage.idle != before.idle) state.published = false;
+  state.idle = usage.idle;
   const std::string note = note_of(before, run.now);
   Result<> kept;
   if (has_changed(before, state) || !note.empty()) kept = append(cluster::history_line(run.now, state, note));
@@ -311,17 +317,17 @@ Result<Outcome> health_run(const HealthRunOptions& options, Io& io) {
   if (!sent && sent.error().fault == Fault::interrupted) return std::unexpected(sent.error());
   std::vector<std::string> did;
   const auto tainted = set_taints(run, state, run.now.epoch - before.last.epoch, did);
-  state.problem = !sent ? sent.error().what : !tainted ? tainted.error().what : "";
+  const auto stopped = stop_idle_notebooks({usage_run, options.node}, did);
+  state.problem = !sent      ? sent.error().what
+                  : !tainted ? tainted.error().what
+                  : !stopped ? stopped.error().what
+                             : "";
   if (!did.empty() && kept) kept = append(cluster::history_line(run.now, state, base::join(did, ", ")));
   if (const auto saved = save(state); !saved) kept = saved;
-  if (const auto written = write_metrics(state, checked.nvidia ? &*checked.nvidia : nullptr, checked.has_log,
-                                         std::move(checked.findings));
+  if (const auto written = write_metrics(state, nvidia, checked.has_log, std::move(checked.findings));
       !written)
     kept = written;
-  if (const auto recorded = record_usage({run.host, run.fleet, run.assets, run.now, health_folder},
-                                         checked.nvidia ? &*checked.nvidia : nullptr, state.gpus);
-      !recorded)
-    kept = recorded;
+  if (const auto recorded = record_usage(usage_run, std::move(usage)); !recorded) kept = recorded;
   print(state, did, io);
   if (!kept) return std::unexpected(kept.error());
   return Outcome::done;

@@ -2,6 +2,7 @@
 
 #include "gpuadm/base/random.hpp"
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/cluster/health.hpp"
 
 #include "commands/shared_options.hpp"
 #include "commands/workloads/notebook/notebook.hpp"
@@ -10,6 +11,8 @@
 #include "commands/workloads/service/first_storage.hpp"
 
 #include <fmt/format.h>
+
+#include <algorithm>
 
 namespace commands {
 
@@ -23,6 +26,20 @@ std::string result_of(const ServicePlan& plan, const std::string& node) {
   const workload::ServicePod& notebook = plan.pod;
   return fmt::format("the notebook {}/{} is ready on {} ({})\n", notebook.ns, notebook.name,
                      base::printable(node), workload::describe(notebook.gpus));
+}
+
+/// What stops it may not run: known only of nodes with GPUs, whose health checks set conditions.
+Result<std::string> note_of_idle(const workload::ServicePod& notebook, ReachedCluster& cluster) {
+  if (notebook.stop_idle.empty()) return std::string();
+  const facts::ClusterFacts facts = TRY(cluster.client().read_nodes_and_pods());
+  const bool is_checked = facts.nodes && std::ranges::any_of(*facts.nodes, [](const facts::Node& node) {
+                            return std::ranges::any_of(cluster::health_types, [&](auto type) {
+                              return node.conditions.contains(std::string(type));
+                            });
+                          });
+  return is_checked ? ""
+                    : "--stop-idle: no node of this cluster reports health checks, which stop idle "
+                      "notebooks: gpuadm health enable";
 }
 
 void add_request(Line& line, workload::NotebookRequest& request) {
@@ -42,6 +59,9 @@ void add_request(Line& line, workload::NotebookRequest& request) {
              "Directory of the volume in the container (default /home/jovyan/work)");
   line.value("--cpus", request.cpus, "CPUS", "CPUs to reserve, also the limit (default: no limit)");
   line.value("--memory", request.memory, "SIZE", "Memory to reserve, also the limit (default: no limit)");
+  line.value("--stop-idle", request.stop_idle, "TIME",
+             "Stop it when neither Jupyter nor its GPUs have been used for this time, such as 2h; its volume "
+             "is kept; needs gpuadm health enable");
   line.value("--shm", request.shm, "SIZE",
              "Size of /dev/shm (default: half of --memory, or of the smallest suitable node's memory, at "
              "most 64Gi)");
@@ -78,6 +98,7 @@ Result<Outcome> notebook_create(const NotebookCreateOptions& options, Io& io) {
   if (!plan.note.empty()) io.err(plan.note + "\n");
   if (const std::string note = workload::note_of_share(plan.supply, plan.pod.gpus); !note.empty())
     io.err(note + "\n");
+  if (const std::string note = TRY(note_of_idle(plan.pod, *cluster)); !note.empty()) io.err(note + "\n");
   const std::string node = TRY(create_service({.plan = plan,
                                                .objects = objects_of(plan),
                                                .service = service,
@@ -125,6 +146,8 @@ Command notebook_create_command() {
                     "one GPU, and a volume for files"},
                    {"gpuadm notebook create anna root@192.0.2.10 --gpus 1/4 --tunnel",
                     "a share of a GPU; opens the tunnel"},
+                   {"gpuadm notebook create anna -f cluster.yaml --gpus 1 --size 10Gi --stop-idle 2h",
+                    "its GPU is free again two hours after it was last used"},
                    {"gpuadm notebook create anna --gpus 1 -o yaml --offline", "only print the objects"}},
       .run = notebook_create};
 }

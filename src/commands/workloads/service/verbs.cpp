@@ -1,6 +1,7 @@
 #include "commands/workloads/service/verbs.hpp"
 
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/workload/notebook.hpp"
 #include "gpuadm/workload/objects.hpp"
 
 #include "commands/inspect/explain_pod.hpp"
@@ -51,6 +52,16 @@ std::string annotation(const Tree& deployment, std::string_view name) {
 int pods_of(const Tree& deployment) {
   const auto count = base::to_int(annotation(deployment, workload::replicas_annotation)).value_or(1);
   return static_cast<int>(std::clamp(count, 1LL, 1000LL));
+}
+
+/// Starts it. Why it was stopped does not matter any more.
+Tree started(const Tree& deployment) {
+  Tree patch = replicas(pods_of(deployment));
+  if (!annotation(deployment, workload::stopped_annotation).empty())
+    patch.set(
+        "metadata",
+        Tree::map_of({{"annotations", Tree::map_of({{std::string(workload::stopped_annotation), Tree()}})}}));
+  return patch;
 }
 
 /// Whether its GPUs are free, as when it was created.
@@ -129,7 +140,7 @@ Result<std::string> start_service(const NamedService& service, std::chrono::seco
     if (const Tree* pod = deployment->at({"spec", "template", "spec"}))
       TRY(check_claims_of_pod(claims_of_pod(*pod), service.ns, service.hosts, cluster.spec(),
                               cluster.client(), io));
-    TRY(cluster.client().patch(service.ns, object, replicas(pods_of(*deployment))));
+    TRY(cluster.client().patch(service.ns, object, started(*deployment)));
   }
   auto node = wait_ready(cluster, awaited(service), timeout, io);
   if (node) return node;

@@ -6,6 +6,7 @@
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/yaml.hpp"
 #include "gpuadm/session/census.hpp"
+#include "gpuadm/spec/values.hpp"
 #include "gpuadm/workload/train_import.hpp"
 
 #include <fmt/format.h>
@@ -280,7 +281,7 @@ Result<TrainRequest> read_train_request(const TrainRunOptions& options) {
   TRY(workload::check_namespace(job.ns));
   if (options.port > 0) job.port = options.port;
   if (options.processes > 0) job.processes = options.processes;
-  if (!options.timeout.empty()) job.timeout = TRY(session::seconds_in("--time-limit", options.timeout));
+  if (!options.timeout.empty()) job.timeout = TRY(spec::seconds_in("--time-limit", options.timeout));
   if (options.source.empty() && !options.include.empty())
     return base::fail(Fault::usage, "--include: not without --src", "add --src DIR");
   if (!options.source.empty()) {

@@ -3,6 +3,7 @@
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/report/findings.hpp"
 #include "gpuadm/session/census.hpp"
+#include "gpuadm/spec/values.hpp"
 #include "gpuadm/workload/train_check.hpp"
 
 #include "commands/workloads/read_failures.hpp"
@@ -41,7 +42,7 @@ Result<TrainWait> read_train_wait(const std::string& text) {
   TrainWait wait;
   if (text.empty()) return wait;
   const bool is_number = text.find_first_not_of("0123456789") == std::string::npos;
-  wait.start = std::chrono::seconds(TRY(session::seconds_in("--wait", is_number ? text + "s" : text)));
+  wait.start = std::chrono::seconds(TRY(spec::seconds_in("--wait", is_number ? text + "s" : text)));
   wait.gpus_until = base::Clock::now() + wait.start;
   return wait;
 }
