@@ -6,6 +6,7 @@
 #include "gpuadm/kube/quantity.hpp"
 
 #include <algorithm>
+#include <span>
 
 namespace kube {
 
@@ -102,6 +103,12 @@ PodVolumeObject read_volume(const Row& row) {
           row.text(4), nfs == ":" ? "" : nfs, read_node_terms(terms),    terms.is_list()};
 }
 
+/// What the kubelet answers, as a log, for a container that the container runtime has removed
+/// (`GetContainerLogs` in kubernetes/pkg/kubelet/kuberuntime/kuberuntime_container.go).
+bool is_of_removed_container(std::span<const std::string_view> log) {
+  return log.size() == 1 && log.front().starts_with("unable to retrieve container logs for ");
+}
+
 void read_pods(const Sections& sections, PodView& view) {
   const Section* section = sections.find("pod-objects");
   if (!section || section->status.value_or(1) != 0 || section->cut) return;
@@ -112,6 +119,7 @@ void read_pods(const Sections& sections, PodView& view) {
   if (!items) return;
   const auto lines_of = [&](const std::string& name) {
     std::vector<std::string> lines;
+    if (is_of_removed_container(sections.lines(name))) return lines;
     std::size_t secrets = 0;
     for (const std::string_view line : sections.lines(name))
       lines.push_back(base::without_secrets(line, secrets));
