@@ -98,6 +98,15 @@ TEST_CASE("explain pod: the text begins with the reason, and ends with the last 
         std::string::npos);
 }
 
+TEST_CASE("explain pod: without a log, the text ends with the termination message") {
+  const std::string text = kube::to_text(explained("log-of-removed-container", "team/trainer"), 0);
+  CHECK(
+      text.ends_with("  termination message of container main:\n"
+                     "    load_model: loading /models/short.gguf\n"
+                     "    main: error: unable to load model /models/short.gguf\n"));
+  CHECK(!text.contains("unable to retrieve"));
+}
+
 TEST_CASE("explain pod: a name that does not exist is answered with the nearest") {
   kube::PodView view = view_of("gpus-in-use");
   view.targets.clear();

@@ -37,15 +37,17 @@ struct GpuHolder {
   std::optional<double> since;  ///< seconds since 1970
 };
 
-/// The last lines of a container that ended or is not ready.
+/// The last lines of a container that ended or is not ready; without a log, its termination message.
 struct LogExcerpt {
   std::string container;
   bool is_previous = false;  ///< of the run before the current one
+  bool is_message = false;
   std::vector<std::string> lines;
   std::size_t end = 0;  ///< the lines up to the error that ended the program; a launcher may print more
   /// At most `most` lines, up to that error.
   [[nodiscard]] std::span<const std::string> shown(std::size_t most) const;
-  /// "last log lines of container main before its restart:", "log of container main up to its error:"
+  /// "last log lines of container main before its restart:", "log of container main up to its error:",
+  /// "termination message of container main:"
   [[nodiscard]] std::string title() const;
 };
 

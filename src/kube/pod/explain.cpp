@@ -2,6 +2,7 @@
 #include "gpuadm/kube/last_error.hpp"
 
 #include "kube/pod/context.hpp"
+#include "kube/pod/logs.hpp"
 
 #include <fmt/format.h>
 
@@ -34,8 +35,9 @@ std::vector<LogExcerpt> logs_of(const Pod& pod) {
   std::vector<LogExcerpt> logs;
   for (const Container& container : pod.containers) {
     const bool restarted = container.state.kind != "terminated" && !container.previous_log.empty();
-    const auto& lines = restarted ? container.previous_log : container.log;
-    if (!lines.empty()) logs.push_back({container.name, restarted, lines, last_error(lines).end});
+    const bool has_log = !container.log.empty() || restarted;
+    const auto lines = pod::failed_log(container);
+    if (!lines.empty()) logs.push_back({container.name, restarted, !has_log, lines, last_error(lines).end});
   }
   return logs;
 }

@@ -98,6 +98,7 @@ std::span<const std::string> LogExcerpt::shown(std::size_t most) const {
 
 std::string LogExcerpt::title() const {
   const std::string whose = base::printable(container, 80) + (is_previous ? " before its restart" : "");
+  if (is_message) return fmt::format("termination message of container {}:", whose);
   return end > 0 && end < lines.size() ? fmt::format("log of container {} up to its error:", whose)
                                        : fmt::format("last log lines of container {}:", whose);
 }
@@ -153,8 +154,10 @@ Tree to_tree(const PodExplanation& explanation) {
                                {"count", static_cast<std::int64_t>(one.count)},
                                {"since", time_tree(one.since)}}));
   for (const LogExcerpt& log : explanation.logs)
-    logs.push(Tree::map_of(
-        {{"container", log.container}, {"previous", log.is_previous}, {"lines", Tree::list_of(log.lines)}}));
+    logs.push(Tree::map_of({{"container", log.container},
+                            {"previous", log.is_previous},
+                            {"message", log.is_message},
+                            {"lines", Tree::list_of(log.lines)}}));
   for (const OtherPod& one : explanation.others)
     others.push(Tree::map_of({{"pod", one.name}, {"status", one.status}, {"what", one.what}}));
   const PodLink* first = explanation.first();
