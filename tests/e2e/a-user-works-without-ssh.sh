@@ -78,7 +78,15 @@ complains "there are no workloads"
 
 # --- Another user holds a GPU, which stays unknown; what the own quota allows is created, and more is not possible.
 as_ben() { lab net "$bundle/bin/kubectl" --kubeconfig "$(find .local/state/gpuadm -name ben.kubeconfig)" "$@"; }
-as_ben run holder --image=lab.local/sleep:1 --image-pull-policy=Never --restart=Never --limits=nvidia.com/gpu=1 -- 0 >out 2>err || fail "ben has no pod"
+as_ben apply -f - >out 2>err <<'END' || fail "ben has no pod"
+apiVersion: v1
+kind: Pod
+metadata: { name: holder }
+spec:
+  restartPolicy: Never
+  containers:
+    - { name: main, image: "lab.local/sleep:1", imagePullPolicy: Never, args: ["0"], resources: { limits: { nvidia.com/gpu: 1 } } }
+END
 within 120 "the pod of ben runs" as_ben wait --for=condition=Ready pod/holder --timeout=1s
 exits 3 create nb --gpus 2
 complains "2 GPUs: more than the cluster has"
