@@ -30,7 +30,7 @@ exits 0 user add anna --gpus 1 --dry-run
 says "create Namespace anna"
 says "requests.nvidia.com/gpu 1"
 says "dry run: nothing was changed"
-complains "does not enforce Pod Security"
+kubernetes_is_at_least 1.23 || complains "does not enforce Pod Security"
 exits 0 user add ben --gpus 5 --dry-run
 complains "the quota of 5 nvidia.com/gpu is above the 2 that the nodes have"
 exits 2 user add ben --gpus 1/4:3 --dry-run
@@ -41,7 +41,7 @@ is "$(objects_of_users)" ""
 # --- Added once; the second run changes nothing, and another quota is not another user.
 exits 0 user add anna --gpus 1 --cpus 8 --memory 4Gi --storage 10Gi -y
 says "the user anna was added, in the namespace anna"
-says "(the cluster's signer decides; 90 were requested)"
+if kubernetes_is_at_least 1.22; then says "the certificate is valid for 90 days"; else says "(the cluster's signer decides; 90 were requested)"; fi
 anna=$(find .local/state/gpuadm -name anna.kubeconfig)
 is "$(stat -c %a "$anna")" 600
 hides 'PRIVATE KEY|client-key-data'
@@ -175,6 +175,17 @@ metadata: { name: critical }
 spec: { priorityClassName: system-node-critical, containers: [ { name: main, image: "lab.local/sleep:1" } ] }
 END
 complains "exceeded quota: gpuadm-user-anna-priority"
+if kubernetes_is_at_least 1.23; then
+  refused_object <<'END'
+apiVersion: v1
+kind: Pod
+metadata: { name: privileged }
+spec: { containers: [ { name: main, image: "lab.local/sleep:1", securityContext: { privileged: true } } ] }
+END
+  complains 'violates PodSecurity "baseline'
+else
+  leaves_out "Pod Security: from 1.23"
+fi
 refused create service nodeport web --tcp=80
 complains "services.nodeports"
 refused create service loadbalancer web --tcp=80
