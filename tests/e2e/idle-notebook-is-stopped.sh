@@ -73,6 +73,8 @@ wait "$running" || fail "the tunnel did not end with Ctrl-C"
 
 within 480 "the warnings of anna and ben" both_are_warned
 for name in anna ben; do within 240 "the end of $name" is_stopped "$name"; done
+no_pods() { [ -z "$(kube get pods -l 'gpuadm.io/name in (anna, ben)' -o name)" ]; }
+within 60 "the pods of anna and ben to end" no_pods
 exits 0 gpuadm notebook list -f cluster.yaml
 says "stopped: idle for 5m"
 [ "$(replicas carol)" = 1 ] || fail "a notebook whose kernel computes was stopped"
@@ -80,8 +82,6 @@ says "stopped: idle for 5m"
 exits 0 gpuadm health history -f cluster.yaml
 says "warned the notebook default/anna"
 says "stopped the notebook default/anna, idle for"
-no_pod() { [ -z "$(kube get pods -l gpuadm.io/name=anna -o name)" ]; }
-within 60 "the pod of anna to end" no_pod
 nobody_is_listed() { [ -z "$(idle_on_node)" ]; }
 within 60 "nobody to hold the GPU" nobody_is_listed
 
