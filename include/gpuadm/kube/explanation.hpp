@@ -41,7 +41,7 @@ struct GpuHolder {
 struct LogExcerpt {
   std::string container;
   bool is_previous = false;  ///< of the run before the current one
-  bool is_message = false;
+  bool is_message = false;   ///< there is no log: the termination message of the container
   std::vector<std::string> lines;
   std::size_t end = 0;  ///< the lines up to the error that ended the program; a launcher may print more
   /// At most `most` lines, up to that error.
