@@ -34,22 +34,28 @@ anna() { gpuadm "$@" --kubeconfig anna.kubeconfig; }
 gpuadm manual >manual.md
 awk '/^```/ { code = !code } !code && /^## gpuadm / { name = substr($0, 11) } /^\| `--kubeconfig FILE`/ && name { print name; name = "" }' manual.md | sort >takes
 expected=(
-  'explain pod' 'gpu list' 'notebook create' 'notebook delete' 'notebook list' 'notebook start' 'notebook stop' 'notebook url'
+  'explain pod' 'gpu list' 'gpu top' 'notebook create' 'notebook delete' 'notebook list' 'notebook start' 'notebook stop' 'notebook url'
   'serve bench' 'serve create' 'serve delete' 'serve list' 'serve logs' 'serve show' 'serve start' 'serve stop' 'serve url'
   'storage claim' 'train check' 'train list' 'train logs' 'train resume' 'train run' 'train status' 'train stop' 'workload list'
 )
 printf '%s\n' "${expected[@]}" | sort | diff - takes >out || fail "the commands with --kubeconfig are others"
-for command in 'gpu top' 'gpu share' init doctor status 'storage list' 'user list' 'addon list'; do
+for command in 'gpu share' init doctor status 'storage list' 'user list' 'addon list'; do
   read -ra words <<<"$command"
   exits 2 anna "${words[@]}"
   complains "$command: it needs the hosts of the cluster, which a kubeconfig does not reach"
   complains "an administrator can run it over SSH"
 done
 
+exits 2 anna gpu top
+complains "--kubeconfig reaches no host, whose GPUs would be sampled"
+complains "add --idle"
+
 # --- In the namespace of its context, unless -n names another; with that kubeconfig and no other.
 exits 0 anna workload list
 complains "there are no workloads in the namespace team"
 exits 0 anna train list -o json
+exits 0 anna gpu top --idle
+says "every pod that holds GPUs uses them"
 exits 1 anna workload list -n ben
 complains "this user may not list deployments in the namespace ben"
 complains "an administrator"

@@ -131,7 +131,7 @@ base::Error complain(const CLI::ParseError& error, const CLI::App& root) {
   if (word == "--kubeconfig")
     return {base::Fault::usage, at + "it needs the hosts of the cluster, which a kubeconfig does not reach",
             "an administrator can run it over SSH; with --kubeconfig: notebook, train, serve, storage claim, "
-            "workload list, explain pod, gpu list"};
+            "workload list, explain pod, gpu list, gpu top --idle"};
   if (word.starts_with('-'))
     return {base::Fault::usage, fmt::format("{}unknown option {}", at, shown),
             hint(word, options_of(chain), help)};

@@ -9,9 +9,10 @@ namespace commands {
 
 Result<Outcome> show_idle_gpus(const Hosts& hosts, const Common& common, Format format, Io& io) {
   const auto cluster = TRY(ReachedCluster::open(hosts, common, session::Access::read_only, io));
-  const auto nodes = TRY(cluster->client().get({{"nodes"}, {}, {}}));
   const std::string& kubeconfig = common.connection.kubeconfig;
   const std::string ns = kubeconfig.empty() ? "" : TRY(session::namespace_in_kubeconfig(kubeconfig));
+  // Nodes have no namespace; without one, all namespaces would be asked for.
+  const auto nodes = TRY(cluster->client().get({{"nodes"}, ns, {}}));
   const auto pods = TRY(cluster->client().get({{"pods"}, ns, {}}));
   const base::Time now = base::now();
   const cluster::IdleTable table = cluster::idle_table(nodes, pods, now);
