@@ -36,7 +36,7 @@ inline transport::Command reads(std::string script) {
   command.label = "test";
   command.script = std::move(script);
   command.as = transport::As::login;
-  command.timeout = std::chrono::seconds(20);
+  command.timeout = std::chrono::seconds(60);  // 40 MB through SSH, on a busy machine
   return command;
 }
 
