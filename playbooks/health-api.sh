@@ -1,7 +1,7 @@
 # shellcheck shell=sh disable=SC2154
 # Reads and changes Node objects for `gpuadm health`, through kubectl, and Deployments of notebooks. Variables: config (a kubeconfig; empty: the
-# administrator's), action (get, put, create, nodes, taint, untaint, log), path (of the API; for log a namespace), object (JSON), node; for
-# log: pod, container, text. Exit status 3: the host has no such kubeconfig.
+# administrator's), action (get, put, create, nodes, taint, untaint, log), path (of the API), object (JSON), node; for log: ns,
+# pod, container, text. Exit status 3: the host has no such kubeconfig.
 
 export LC_ALL=C
 PATH=$PATH:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
@@ -25,7 +25,7 @@ health_nodes() {
 # log_line: text becomes a line of the container's log, which is what its first program prints.
 log_line() {
   # shellcheck disable=SC2016 # of the container's shell
-  api exec -n "$path" "$pod" -c "$container" -- sh -c 'printf "%s\n" "$1" >/proc/1/fd/2' sh "$text" >/dev/null
+  api exec -n "$ns" "$pod" -c "$container" -- sh -c 'printf "%s\n" "$1" >/proc/1/fd/2' sh "$text" >/dev/null
 }
 
 case $action in

@@ -2,6 +2,7 @@
 
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/cluster/idle.hpp"
+#include "gpuadm/kube/quantity.hpp"
 #include "gpuadm/report/columns.hpp"
 
 #include <fmt/format.h>
@@ -15,32 +16,16 @@ namespace {
 
 using base::Tree;
 
-/// A node sends its health at least every heartbeat_seconds; clocks of nodes may differ by some minutes.
-constexpr double oldest_heartbeat = 3.0 * heartbeat_seconds;
 constexpr std::size_t longest_name = 253;
 
 double epoch_of(base::Time time) {
   return std::chrono::duration<double>(time.time_since_epoch()).count();
 }
 
-bool is_of_nvidia(std::string_view resource) {
-  return resource.starts_with("nvidia.com/");
-}
-
-long long gpus_in(const Tree& pod) {
-  long long count = 0;
-  if (const Tree* containers = pod.at({"spec", "containers"}))
-    for (const Tree& container : containers->items())
-      if (const Tree* limits = container.at({"resources", "limits"}))
-        for (const auto& [resource, amount] : limits->entries())
-          if (is_of_nvidia(resource)) count += base::to_int(amount.text()).value_or(0);
-  return count;
-}
-
 bool has_gpus(const Tree& node) {
   const Tree* capacity = node.at({"status", "capacity"});
   return capacity && std::ranges::any_of(capacity->entries(), [](const auto& one) {
-           return is_of_nvidia(one.first) && one.second.text() != "0";
+           return one.first.starts_with("nvidia.com/") && one.second.text() != "0";
          });
 }
 
@@ -61,15 +46,6 @@ std::string holder_of(const IdleRow& row) {
 
 }  // namespace
 
-bool reports_health(const Tree& node, base::Time now) {
-  const Tree* conditions = node.at({"status", "conditions"});
-  return conditions && std::ranges::any_of(conditions->items(), [&](const Tree& one) {
-           const auto at = base::parse_time(base::text_of(one, "lastHeartbeatTime"));
-           return at && epoch_of(now) - *at <= oldest_heartbeat &&
-                  std::ranges::find(health_types, base::text_of(one, "type")) != health_types.end();
-         });
-}
-
 IdleTable idle_table(std::span<const Tree> nodes, std::span<const Tree> pods, base::Time now) {
   std::map<std::string, const Tree*> by_uid;
   for (const Tree& pod : pods) by_uid.emplace(base::text_at(pod, {"metadata", "uid"}), &pod);
@@ -88,7 +64,7 @@ IdleTable idle_table(std::span<const Tree> nodes, std::span<const Tree> pods, ba
         row.pod = name_at(pod, {"metadata", "name"});
         row.kind = name_at(pod, {"metadata", "labels", "gpuadm.io/kind"});
         row.workload = name_at(pod, {"metadata", "labels", "gpuadm.io/name"});
-        row.gpus = gpus_in(pod);
+        if (const Tree* spec = pod.find("spec")) row.gpus = kube::gpus_in(*spec);
       }
       table.rows.push_back(std::move(row));
     }

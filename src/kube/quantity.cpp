@@ -44,4 +44,15 @@ Amounts amounts_of(const base::Tree& resources) {
   return amounts;
 }
 
+long long gpus_in(const base::Tree& pod_spec) {
+  long long count = 0;
+  const base::Tree* containers = pod_spec.find("containers");
+  if (!containers) return 0;
+  for (const base::Tree& container : containers->items())
+    if (const base::Tree* limits = container.at({"resources", "limits"}))
+      for (const auto& [resource, amount] : limits->entries())
+        if (resource.starts_with("nvidia.com/")) count += base::to_int(amount.text()).value_or(0);
+  return count;
+}
+
 }  // namespace kube

@@ -1,6 +1,7 @@
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/time.hpp"
+#include "gpuadm/kube/quantity.hpp"
 #include "gpuadm/kube/verdict.hpp"
 #include "gpuadm/workload/addon.hpp"
 #include "gpuadm/workload/notebook.hpp"
@@ -53,17 +54,6 @@ bool is_being_deleted(const Tree& pod) {
   return pod.at({"metadata", "deletionTimestamp"}) != nullptr;
 }
 
-long long gpus_in(const Tree& pod_spec) {
-  long long count = 0;
-  const Tree* containers = pod_spec.find("containers");
-  if (!containers) return 0;
-  for (const Tree& container : containers->items())
-    if (const Tree* limits = container.at({"resources", "limits"}))
-      for (const auto& [resource, amount] : limits->entries())
-        if (resource.starts_with("nvidia.com/")) count += base::to_int(amount.text()).value_or(0);
-  return count;
-}
-
 /// The objects of one workload.
 struct Group {
   std::vector<Tree> deployments, jobs, claims, pods;
@@ -78,7 +68,7 @@ void see_pods(const Group& group, WorkloadRow& row) {
   for (const Tree& pod : group.pods) {
     if (has_ended(pod) || (is_replaced && is_being_deleted(pod))) continue;
     row.runs = true;
-    gpus += gpus_in(*pod.find("spec"));
+    gpus += kube::gpus_in(*pod.find("spec"));
     if (const std::string node = cell_at(pod, {"spec", "nodeName"}); !node.empty()) nodes.insert(node);
   }
   row.node = base::join(std::vector<std::string>(nodes.begin(), nodes.end()), ",");

@@ -7,7 +7,6 @@
 using base::Tree;
 using cluster::IdleStep;
 using cluster::IdleWatch;
-using cluster::NotebookUse;
 
 namespace {
 
@@ -23,10 +22,6 @@ const Tree status = tree(R"({"last_activity":"2026-11-30T10:00:00.123456Z","conn
 const Tree idle_kernel = tree(R"([{"execution_state":"idle"}])"), no_kernels = tree("[]");
 const std::optional<std::string> none, no_gpus = "", since = "2026-11-30T09:00:00Z";
 
-NotebookUse idle(const std::string& mark) {
-  return {NotebookUse::State::idle, mark};
-}
-
 /// Through its file, as between two runs.
 IdleWatch again(const IdleWatch& watch) {
   return cluster::idle_watch_in(tree(base::json::write(cluster::to_tree(watch), 0)));
@@ -35,51 +30,61 @@ IdleWatch again(const IdleWatch& watch) {
 }  // namespace
 
 TEST_CASE("a notebook is idle only if Jupyter and the GPUs say so") {
-  using State = NotebookUse::State;
-  CHECK(cluster::notebook_use(&status, &idle_kernel, since).state == State::idle);
-  CHECK(cluster::notebook_use(&status, &no_kernels, no_gpus).state == State::idle);
-  CHECK(cluster::notebook_use(&status, &idle_kernel, since).mark !=
-        cluster::notebook_use(&status, &idle_kernel, no_gpus).mark);
-  for (const char* state : {"busy", "starting", "restarting"}) {
+  CHECK(cluster::idle_mark(&status, &idle_kernel, since));
+  CHECK(cluster::idle_mark(&status, &no_kernels, no_gpus));
+  CHECK(cluster::idle_mark(&status, &idle_kernel, since) !=
+        cluster::idle_mark(&status, &idle_kernel, no_gpus));
+  const Tree ended = tree(R"([{"execution_state":"dead"}])");
+  CHECK(cluster::idle_mark(&status, &ended, since));
+  // A state that is not known may be one in which a kernel computes.
+  for (const char* state :
+       {"busy", "starting", "restarting", "autorestarting", "unknown", "", "state-of-2030"}) {
+    CAPTURE(state);
     const Tree kernels =
         tree(R"([{"execution_state":"idle"},{"execution_state":")" + std::string(state) + "\"}]");
-    CHECK(cluster::notebook_use(&status, &kernels, since).state == State::used);
+    CHECK(!cluster::idle_mark(&status, &kernels, since));
   }
   // What was not read, or is something else, is unknown.
-  CHECK(cluster::notebook_use(&status, &idle_kernel, none).state == State::unknown);
-  CHECK(cluster::notebook_use(nullptr, &idle_kernel, since).state == State::unknown);
-  CHECK(cluster::notebook_use(&status, nullptr, since).state == State::unknown);
-  CHECK(cluster::notebook_use(&status, &status, since).state == State::unknown);
+  CHECK(!cluster::idle_mark(&status, &idle_kernel, none));
+  CHECK(!cluster::idle_mark(nullptr, &idle_kernel, since));
+  CHECK(!cluster::idle_mark(&status, nullptr, since));
+  CHECK(!cluster::idle_mark(&status, &status, since));
   for (const char* text : {"{}", R"({"last_activity":"yesterday"})", "[]", "3"}) {
     const Tree other = tree(text);
-    CHECK(cluster::notebook_use(&other, &no_kernels, since).state == State::unknown);
+    CHECK(!cluster::idle_mark(&other, &no_kernels, since));
   }
 }
 
 TEST_CASE("an idle notebook is warned, then stopped; use, a boot and a new mark start the time again") {
   constexpr double limit = 7200;
   IdleWatch watch;
-  const auto look = [&](double uptime, const NotebookUse& use, const std::string& boot = "one") {
-    const auto verdict = cluster::next_step(watch, "default/anna u1", use, limit, at(uptime, boot));
+  bool can_warn = true;
+  const auto read = [&](double uptime, const std::optional<std::string>& mark,
+                        const std::string& boot = "one") {
+    const auto verdict = cluster::next_step(watch, "default/anna u1", mark, limit, at(uptime, boot));
+    if (verdict.step == IdleStep::warn && can_warn) watch.notebooks.at("default/anna u1").warned = true;
     watch = again(watch);
     return verdict.step;
   };
-  CHECK(look(0, idle("a")) == IdleStep::none);
-  CHECK(look(6299, idle("a")) == IdleStep::none);
-  CHECK(look(6300, idle("a")) == IdleStep::warn);  // 15 minutes before the limit
-  CHECK(look(6360, idle("a")) == IdleStep::none);
-  CHECK(look(7199, idle("a")) == IdleStep::none);
+  CHECK(read(0, "a") == IdleStep::none);
+  CHECK(read(6299, "a") == IdleStep::none);
+  CHECK(read(6300, "a") == IdleStep::warn);  // 15 minutes before the limit
+  CHECK(read(6360, "a") == IdleStep::none);
+  CHECK(read(7199, "a") == IdleStep::none);
   // It was used in between.
-  CHECK(look(7200, idle("b")) == IdleStep::none);
-  CHECK(look(13500, idle("b")) == IdleStep::warn);
-  CHECK(look(14400, {NotebookUse::State::unknown, {}}) == IdleStep::none);
-  CHECK(look(14401, idle("b")) == IdleStep::stop);
-  CHECK(look(14402, {NotebookUse::State::used, {}}) == IdleStep::none);
-  CHECK(look(14403, idle("b")) == IdleStep::none);
-  CHECK(look(29000, idle("b"), "two") == IdleStep::none);
-  // Nothing was checked for long: it is warned before it is stopped.
-  CHECK(look(50000, idle("b"), "two") == IdleStep::warn);
-  CHECK(look(50060, idle("b"), "two") == IdleStep::stop);
+  CHECK(read(7200, "b") == IdleStep::none);
+  CHECK(read(13500, "b") == IdleStep::warn);
+  CHECK(read(14400, std::nullopt) == IdleStep::none);
+  CHECK(read(14401, "b") == IdleStep::stop);
+  CHECK(read(14403, "c") == IdleStep::none);
+  CHECK(read(29000, "c", "two") == IdleStep::none);
+  // Nothing was checked for long: it is warned before it is stopped. One that cannot be warned is not
+  // stopped.
+  can_warn = false;
+  CHECK(read(50000, "c", "two") == IdleStep::warn);
+  can_warn = true;
+  CHECK(read(50060, "c", "two") == IdleStep::warn);
+  CHECK(read(50120, "c", "two") == IdleStep::stop);
 }
 
 TEST_CASE("the next check is due at its time, and after a boot") {

@@ -27,7 +27,4 @@ struct IdleTable {
 [[nodiscard]] std::string to_text(const IdleTable& table, base::Time now, std::size_t width);
 [[nodiscard]] base::Tree to_tree(const IdleTable& table);
 
-/// Whether the health checks of a Node have reported it in the last minutes.
-[[nodiscard]] bool reports_health(const base::Tree& node, base::Time now);
-
 }  // namespace cluster

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "gpuadm/base/time.hpp"
 #include "gpuadm/base/tree.hpp"
 #include "gpuadm/cluster/health_state.hpp"
 #include "gpuadm/cluster/usage_record.hpp"
@@ -20,9 +21,8 @@ inline constexpr std::size_t most_idle_pods = 256;  ///< of a node
 
 /// Adds to `before` the pods that hold GPUs and do not use them, since `now`, and removes those that do, and
 /// those of which it is not known. A pod does not use a GPU whose utilization is 0, or on which only others
-/// compute. On a GPU that several pods compute on, `readings.utilization` decides. After a boot, and after
-/// more than `longest` seconds without a run, the time of all of them starts again. Where the clock was set,
-/// the times move with it.
+/// compute. On a GPU that several pods compute on, `readings.utilization` decides. After a boot, after more
+/// than `longest` seconds without a run, and where the clock was set, the time of all of them starts again.
 [[nodiscard]] IdlePods idle_pods(const IdlePods& before, const UsageReadings& readings,
                                  std::span<const UsagePart> parts, const Moment& last, const Moment& now,
                                  double longest);
@@ -31,27 +31,23 @@ inline constexpr std::size_t most_idle_pods = 256;  ///< of a node
 
 /// Whether the annotation was changed. No pods: it is removed.
 bool set_idle_pods(base::Tree& node, const IdlePods& pods);
+/// Whether the health checks of a Node have reported in the last 15 minutes.
+[[nodiscard]] bool reports_health(const base::Tree& node, base::Time now);
 /// Of a Node object. What is damaged is ignored.
 [[nodiscard]] IdlePods idle_pods_of_node(const base::Tree& node);
 
-/// What is known of a notebook at one moment.
-struct NotebookUse {
-  enum class State { unknown, used, idle };
-  State state = State::unknown;
-  /// What would have changed if it had been used since an earlier moment at which it was idle.
-  std::string mark;
-};
-/// `status`, `kernels`: the answers of Jupyter's /api/status and /api/kernels; nullptr: none.
-/// `gpus_idle_since`: nothing if the notebook has GPUs and they are used, or that is not known; empty if it
-/// has none.
-[[nodiscard]] NotebookUse notebook_use(const base::Tree* status, const base::Tree* kernels,
-                                       const std::optional<std::string>& gpus_idle_since);
+/// Of a notebook that is idle: what would have changed if it had been used since an earlier moment at which
+/// it was idle. Nothing: it is used, or that is not known. `status`, `kernels`: the answers of Jupyter's
+/// /api/status and /api/kernels; nullptr: none. `gpus_idle_since`: nothing if the notebook has GPUs and they
+/// are used, or that is not known; empty if it has none.
+[[nodiscard]] std::optional<std::string> idle_mark(const base::Tree* status, const base::Tree* kernels,
+                                                   const std::optional<std::string>& gpus_idle_since);
 
 /// A notebook that was idle at the last check.
 struct IdleNotebook {
   std::string mark;
-  double since = 0;  ///< uptime of the control-plane node, in seconds
-  bool warned = false;
+  double since = 0;     ///< uptime of the control-plane node, in seconds
+  bool warned = false;  ///< set by the caller, once its log has the warning
 };
 /// The file idle.json of the control-plane node that stops notebooks.
 struct IdleWatch {
@@ -73,9 +69,10 @@ struct IdleVerdict {
   double idle = 0;  ///< seconds
 };
 /// What follows from one reading of a notebook. It is warned when a quarter of `limit` is left, or 15 minutes
-/// if that is less, and stopped at the limit, if it was warned before. What is unknown neither counts as idle
-/// nor ends it. The uptime measures the time, so that a clock that is set stops nothing.
-[[nodiscard]] IdleVerdict next_step(IdleWatch& watch, const std::string& notebook, const NotebookUse& use,
-                                    double limit, const Moment& now);
+/// if that is less, and stopped at the limit, if it was warned before. Without a `mark` nothing follows; the
+/// next one shows whether it was used. The uptime measures the time, so that a clock that is set stops
+/// nothing.
+[[nodiscard]] IdleVerdict next_step(IdleWatch& watch, const std::string& notebook,
+                                    const std::optional<std::string>& mark, double limit, const Moment& now);
 
 }  // namespace cluster

@@ -18,4 +18,7 @@ using Amounts = std::map<std::string, double>;
 /// The quantities of a map of resources; those that cannot be parsed are missing.
 [[nodiscard]] Amounts amounts_of(const base::Tree& resources);
 
+/// GPUs, shares of GPUs and MIG instances in the limits of the containers of a pod.
+[[nodiscard]] long long gpus_in(const base::Tree& pod_spec);
+
 }  // namespace kube

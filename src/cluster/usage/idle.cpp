@@ -13,35 +13,24 @@ namespace {
 using base::Tree;
 
 constexpr std::size_t longest_annotation = 64u << 10, longest_uid = 64;
-constexpr std::size_t length_to_seconds = 19;  // "2026-11-30T12:00:00"
-enum class Use { idle, used, unknown };
+/// A node sends its health at least every heartbeat_seconds; clocks of nodes may differ by some minutes.
+constexpr double oldest_heartbeat = 3.0 * heartbeat_seconds;
 
-/// Of a GPU, or of an instance of it, by one of its holders.
-Use use_of(const UsageReadings& readings, const UsagePart& part, const std::string& pod) {
-  if (part.utilization == 0) return Use::idle;
+/// Whether it is known that one of the holders of a GPU, or of an instance of it, does not use it.
+bool is_idle(const UsageReadings& readings, const UsagePart& part, const std::string& pod) {
+  if (part.utilization == 0) return true;
   const auto programs = readings.programs.find(part.gpu);
   const bool is_seen = programs != readings.programs.end();
   const bool computes = is_seen && programs->second.pods.contains(pod);
   // MIG instances have no utilization: only a pod without programs on the GPU is known to be idle.
-  if (!part.mig.empty()) return computes ? Use::unknown : Use::idle;
-  if (!part.utilization) return Use::unknown;
+  if (!part.mig.empty()) return !computes;
   // Busy, and nobody is seen on it: the programs may be hidden.
-  if (!is_seen) return Use::used;
-  if (!computes) return Use::idle;
-  if (programs->second.pods.size() == 1 && !programs->second.others) return Use::used;
+  if (!part.utilization || !is_seen) return false;
+  if (!computes) return true;
   const auto measured = readings.utilization.find(part.gpu);
-  if (measured == readings.utilization.end()) return Use::used;
+  if (measured == readings.utilization.end()) return false;
   const auto own = measured->second.find(pod);
-  return own != measured->second.end() && own->second > 0 ? Use::used : Use::idle;
-}
-
-std::string moved(const std::string& since, long long seconds) {
-  const auto at = base::parse_time(since);
-  if (!at) return since;
-  const std::chrono::duration<double> epoch(*at + static_cast<double>(seconds));
-  return base::iso8601(base::Time(std::chrono::duration_cast<base::Time::duration>(epoch)))
-             .substr(0, length_to_seconds) +
-         "Z";
+  return own == measured->second.end() || own->second == 0;
 }
 
 }  // namespace
@@ -50,19 +39,18 @@ IdlePods idle_pods(const IdlePods& before, const UsageReadings& readings, std::s
                    const Moment& last, const Moment& now, double longest) {
   const bool same_boot = !now.boot_id.empty() && last.boot_id == now.boot_id;
   const double interval = now.uptime - last.uptime;
-  const bool continues = same_boot && interval >= 0 && interval <= longest;
-  std::map<std::string, Use> pods;
+  const bool continues = same_boot && interval >= 0 && interval <= longest && !clock_step(last, now);
+  std::map<std::string, bool> pods;  // whether all that they hold is idle
   for (const UsagePart& part : parts)
     for (const std::string& pod : part.pods) {
-      Use& use = pods.try_emplace(pod, Use::idle).first->second;
-      use = std::max(use, use_of(readings, part, pod));
+      bool& idle = pods.try_emplace(pod, true).first->second;
+      idle = idle && is_idle(readings, part, pod);
     }
-  const long long step = clock_step(last, now).value_or(0);
   IdlePods idle;
-  for (const auto& [pod, use] : pods) {
-    if (use != Use::idle || idle.size() == most_idle_pods) continue;
+  for (const auto& [pod, is_idle] : pods) {
+    if (!is_idle || idle.size() == most_idle_pods) continue;
     const auto known = before.find(pod);
-    idle[pod] = continues && known != before.end() ? moved(known->second, step) : now.at;
+    idle[pod] = continues && known != before.end() ? known->second : now.at;
   }
   return idle;
 }
@@ -93,6 +81,16 @@ bool set_idle_pods(Tree& node, const IdlePods& pods) {
   for (const auto& [pod, since] : pods) map.set(pod, since);
   annotations->set(std::string(idle_annotation), base::json::write(map, 0));
   return true;
+}
+
+bool reports_health(const Tree& node, base::Time now) {
+  const Tree* conditions = node.at({"status", "conditions"});
+  return conditions && std::ranges::any_of(conditions->items(), [&](const Tree& one) {
+           const auto at = base::parse_time(base::text_of(one, "lastHeartbeatTime"));
+           return at &&
+                  std::chrono::duration<double>(now.time_since_epoch()).count() - *at <= oldest_heartbeat &&
+                  std::ranges::find(health_types, base::text_of(one, "type")) != health_types.end();
+         });
 }
 
 IdlePods idle_pods_of_node(const Tree& node) {

@@ -13,25 +13,23 @@ constexpr double longest_warning = 900;  // seconds before the limit
 constexpr double warning_part = 0.25;
 constexpr std::size_t longest_time = 64;
 
-/// Whether one of its kernels computes: one that prints nothing has no activity while it does.
-std::optional<bool> is_busy(const Tree& kernels) {
-  if (!kernels.is_list()) return std::nullopt;
-  return std::ranges::any_of(kernels.items(), [](const Tree& kernel) {
-    const std::string state = base::text_of(kernel, "execution_state");
-    return state == "busy" || state == "starting" || state == "restarting";
-  });
+/// Whether no kernel computes: one that prints nothing has no activity while it does. Jupyter has more states
+/// than these two; what is in another one may compute.
+bool are_idle(const Tree& kernels) {
+  return kernels.is_list() && std::ranges::all_of(kernels.items(), [](const Tree& kernel) {
+           const std::string state = base::text_of(kernel, "execution_state");
+           return state == "idle" || state == "dead";
+         });
 }
 
 }  // namespace
 
-NotebookUse notebook_use(const Tree* status, const Tree* kernels,
-                         const std::optional<std::string>& gpus_idle_since) {
-  if (!gpus_idle_since || !status || !kernels) return {};
-  const auto busy = is_busy(*kernels);
+std::optional<std::string> idle_mark(const Tree* status, const Tree* kernels,
+                                     const std::optional<std::string>& gpus_idle_since) {
+  if (!gpus_idle_since || !status || !kernels || !are_idle(*kernels)) return std::nullopt;
   const std::string last = base::text_of(*status, "last_activity");
-  if (!busy || last.size() > longest_time || !base::parse_time(last)) return {};
-  if (*busy) return {NotebookUse::State::used, {}};
-  return {NotebookUse::State::idle, last + " " + *gpus_idle_since};
+  if (last.size() > longest_time || !base::parse_time(last)) return std::nullopt;
+  return last + " " + *gpus_idle_since;
 }
 
 Tree to_tree(const IdleWatch& watch) {
@@ -60,20 +58,15 @@ bool is_check_due(const IdleWatch& watch, const Moment& now) {
   return watch.boot_id != now.boot_id || now.uptime >= watch.next;
 }
 
-IdleVerdict next_step(IdleWatch& watch, const std::string& notebook, const NotebookUse& use, double limit,
-                      const Moment& now) {
+IdleVerdict next_step(IdleWatch& watch, const std::string& notebook, const std::optional<std::string>& mark,
+                      double limit, const Moment& now) {
   if (watch.boot_id != now.boot_id) watch = {.boot_id = now.boot_id, .notebooks = {}};
-  if (use.state == NotebookUse::State::used) watch.notebooks.erase(notebook);
-  if (use.state != NotebookUse::State::idle) return {};
-  auto [found, is_new] = watch.notebooks.try_emplace(notebook, IdleNotebook{use.mark, now.uptime});
-  IdleNotebook& one = found->second;
-  if (one.mark != use.mark || one.since > now.uptime) one = {use.mark, now.uptime};
+  if (!mark) return {};
+  IdleNotebook& one = watch.notebooks.try_emplace(notebook, IdleNotebook{*mark, now.uptime}).first->second;
+  if (one.mark != *mark || one.since > now.uptime) one = {*mark, now.uptime};
   const double idle = now.uptime - one.since;
   if (idle < limit - std::min(longest_warning, limit * warning_part)) return {IdleStep::none, idle};
-  if (!one.warned) {
-    one.warned = true;
-    return {IdleStep::warn, idle};
-  }
+  if (!one.warned) return {IdleStep::warn, idle};
   return {idle < limit ? IdleStep::none : IdleStep::stop, idle};
 }
 

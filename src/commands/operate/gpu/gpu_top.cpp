@@ -204,8 +204,8 @@ Result<Outcome> replay(const GpuTopOptions& options, Io& io) {
 /// block, with JSON a line. With HTML, writes one page at the end. Outcome::unreachable if no host answered.
 Result<Outcome> gpu_top(const GpuTopOptions& options, Io& io) {
   if (options.idle) {
-    if (!options.from.empty() || !options.record.empty() || options.format == Format::html)
-      return base::fail(Fault::usage, "--idle cannot be combined with --from, --record and -o html");
+    if (options.format == Format::html)
+      return base::fail(Fault::usage, "--idle cannot be combined with -o html", "-o json, or text");
     return show_idle_gpus(options.hosts, options.common, options.format, io);
   }
   if (!options.common.connection.kubeconfig.empty())
@@ -228,26 +228,32 @@ Command gpu_top_command() {
       .options =
           [](Line& line, GpuTopOptions& options) {
             add_hosts(line, options.hosts);
-            line.value("--interval", options.interval, "SECONDS", "Seconds between two samples (default 2)")
-                .range(1, 3600);
-            line.value("--count", options.count, "N", "Number of samples (default 0: until Ctrl-C)")
-                .range(0, 100'000'000);
-            line.choice<TopSort, TopSort>(
-                "--sort", options.sort,
-                {{"node", TopSort::node},
-                 {"util", TopSort::utilization},
-                 {"mem", TopSort::memory},
-                 {"power", TopSort::power},
-                 {"temp", TopSort::temperature}},
-                "Order of the GPUs (default node); other orders begin with the highest value");
-            line.flag("--idle", options.idle,
-                      "Once: only pods that hold GPUs and do not use them, and since when, as the health "
-                      "checks of the nodes report (gpuadm health enable)");
+            const Option idle =
+                line.flag("--idle", options.idle,
+                          "Once: only pods that hold GPUs and do not use them, and since when, as the health "
+                          "checks of the nodes report (gpuadm health enable)");
             add_kubeconfig(line, options.common);
+            line.value("--interval", options.interval, "SECONDS", "Seconds between two samples (default 2)")
+                .range(1, 3600)
+                .excludes(idle);
+            line.value("--count", options.count, "N", "Number of samples (default 0: until Ctrl-C)")
+                .range(0, 100'000'000)
+                .excludes(idle);
+            line.choice<TopSort, TopSort>(
+                    "--sort", options.sort,
+                    {{"node", TopSort::node},
+                     {"util", TopSort::utilization},
+                     {"mem", TopSort::memory},
+                     {"power", TopSort::power},
+                     {"temp", TopSort::temperature}},
+                    "Order of the GPUs (default node); other orders begin with the highest value")
+                .excludes(idle);
             line.value("--record", options.record, "FILE",
-                       "Write a line of JSON for each sample to this new file");
+                       "Write a line of JSON for each sample to this new file")
+                .excludes(idle);
             line.value("--from", options.from, "FILE",
-                       "Read a file of --record instead of connecting to hosts");
+                       "Read a file of --record instead of connecting to hosts")
+                .excludes(idle);
             add_format(line, options.format,
                        {{"html", Format::html}, {"json", Format::json}, {"text", Format::text}});
             add_connection(line, options.common);

@@ -7,7 +7,6 @@
 #include "gpuadm/base/network.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/time.hpp"
-#include "gpuadm/cluster/gpu_idle.hpp"
 #include "gpuadm/cluster/idle.hpp"
 #include "gpuadm/http/client.hpp"
 #include "gpuadm/workload/notebook.hpp"
@@ -20,7 +19,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <memory>
+#include <map>
 
 namespace commands {
 
@@ -42,7 +41,7 @@ struct Watched {
   std::string ns, name;
   double limit = 0;  ///< seconds
   std::string pod, uid, address, node;
-  std::optional<std::string> gpus_idle_since = std::nullopt;  ///< as for cluster::notebook_use
+  std::optional<std::string> gpus_idle_since = std::nullopt;  ///< as for cluster::idle_mark
   [[nodiscard]] std::string full() const { return ns + "/" + name; }
 };
 
@@ -62,7 +61,7 @@ std::vector<Watched> watched_in(const Tree& list) {
   for (const Tree& item : items->items()) {
     const auto limit = workload::stop_idle_seconds(annotation(item, workload::stop_idle_annotation));
     const Tree* replicas = item.at({"spec", "replicas"});
-    if (!limit || (replicas && replicas->as_int() == 0) || all.size() == most_notebooks) continue;
+    if (!limit || (replicas && replicas->as_int() == 0)) continue;
     Watched one{.deployment = item,
                 .ns = base::text_at(item, {"metadata", "namespace"}),
                 .name = base::text_at(item, {"metadata", "name"}),
@@ -96,7 +95,7 @@ void add_pods(const Tree& list, std::vector<Watched>& notebooks) {
   std::erase_if(notebooks, [](const Watched& one) { return one.uid.empty(); });
 }
 
-Result<> add_gpus(NodeApi& api, std::vector<Watched>& notebooks) {
+void add_gpus(NodeApi& api, std::vector<Watched>& notebooks) {
   std::map<std::string, cluster::IdlePods> nodes;
   for (Watched& notebook : notebooks) {
     if (annotation(notebook.deployment, workload::gpus_annotation) == "0") {
@@ -105,15 +104,15 @@ Result<> add_gpus(NodeApi& api, std::vector<Watched>& notebooks) {
     }
     if (!base::is_dns_name(notebook.node)) continue;
     if (!nodes.contains(notebook.node)) {
-      const Tree node = TRY(api.read(notebook.node));
-      nodes[notebook.node] =
-          cluster::reports_health(node, base::now()) ? cluster::idle_pods_of_node(node) : cluster::IdlePods();
+      const auto node = api.read(notebook.node);  // one that cannot be read reports nothing
+      nodes[notebook.node] = node && cluster::reports_health(*node, base::now())
+                                 ? cluster::idle_pods_of_node(*node)
+                                 : cluster::IdlePods();
     }
     const auto& idle = nodes.at(notebook.node);
     if (const auto since = idle.find(notebook.uid); since != idle.end())
       notebook.gpus_idle_since = since->second;
   }
-  return {};
 }
 
 /// Calls of Jupyter's API in one notebook.
@@ -163,37 +162,26 @@ Result<std::vector<Calls>> ask_notebooks(NodeApi& api, const std::vector<Watched
   }
 }
 
-std::string in_words(double seconds) {
-  return base::human_seconds(seconds);
-}
-
 /// Stops it as `gpuadm notebook stop` does, and says why.
 Result<> stop(NodeApi& api, Watched& notebook) {
   notebook.deployment["spec"].set("replicas", 0);
   notebook.deployment["metadata"]["annotations"].set(std::string(workload::stopped_annotation),
-                                                     "idle for " + in_words(notebook.limit));
+                                                     "idle for " + base::human_seconds(notebook.limit));
   return api.replace(fmt::format("/apis/apps/v1/namespaces/{}/deployments/{}", notebook.ns, notebook.name),
                      notebook.deployment);
 }
 
-Result<> act(NodeApi& api, Watched& notebook, const cluster::IdleVerdict& verdict,
-             std::vector<std::string>& did) {
-  if (verdict.step == IdleStep::none) return {};
-  if (verdict.step == IdleStep::stop) {
-    TRY(stop(api, notebook));
-    did.push_back(
-        fmt::format("stopped the notebook {}, idle for {}", notebook.full(), in_words(verdict.idle)));
-    return {};
-  }
-  const std::string left = in_words(std::max(notebook.limit - verdict.idle, 0.0));
-  const auto warned = api.log(
+/// A line in its log.
+Result<> warn(NodeApi& api, const Watched& notebook, double idle) {
+  auto done = api.log(
       notebook.ns, notebook.pod, "notebook",
-      fmt::format("gpuadm: this notebook is idle for {} and is stopped in {} unless it is used. Files on its "
-                  "volume are kept.",
-                  in_words(verdict.idle), left));
-  did.push_back(fmt::format("{} the notebook {}, idle for {}", warned ? "warned" : "could not warn",
-                            notebook.full(), in_words(verdict.idle)));
-  return {};
+      fmt::format("gpuadm: this notebook is idle for {} and is stopped in {} unless it is "
+                  "used. Files on its volume are kept.",
+                  base::human_seconds(idle), base::human_seconds(std::max(notebook.limit - idle, 0.0))));
+  if (!done)
+    done.error().what = fmt::format("the idle notebook {} cannot be warned, and is not stopped: {}",
+                                    notebook.full(), done.error().what);
+  return done;
 }
 
 /// The time until the next check, by the shortest limit.
@@ -206,19 +194,35 @@ double seconds_to_next_check(const std::vector<Watched>& notebooks) {
 Result<> check_notebooks(NodeApi& api, const IdleRun& idle, std::vector<Watched> notebooks, IdleWatch& watch,
                          std::vector<std::string>& did) {
   const Moment& now = idle.run.now;
+  Result<> all;
+  if (notebooks.size() > most_notebooks) {
+    all = base::fail(base::Fault::blocked,
+                     fmt::format("{} notebooks have --stop-idle; only the first {} are checked",
+                                 notebooks.size(), most_notebooks));
+    notebooks.resize(most_notebooks);
+  }
   add_pods(TRY(api.read_path(list_path("/api/v1/pods"))), notebooks);
-  TRY(add_gpus(api, notebooks));
+  add_gpus(api, notebooks);
   const auto calls = TRY(ask_notebooks(api, notebooks));
   std::map<std::string, cluster::IdleNotebook> kept;
-  Result<> all;
   for (std::size_t i = 0; i < notebooks.size(); ++i) {
     Watched& notebook = notebooks[i];
     const auto status = answer_of(calls[i].status), kernels = answer_of(calls[i].kernels);
     const std::string key = notebook.full() + " " + notebook.uid;
-    const auto use = cluster::notebook_use(status ? &*status : nullptr, kernels ? &*kernels : nullptr,
-                                           notebook.gpus_idle_since);
-    const auto verdict = cluster::next_step(watch, key, use, notebook.limit, now);
-    if (const auto done = act(api, notebook, verdict, did); !done) all = done;
+    const auto mark = cluster::idle_mark(status ? &*status : nullptr, kernels ? &*kernels : nullptr,
+                                         notebook.gpus_idle_since);
+    const auto verdict = cluster::next_step(watch, key, mark, notebook.limit, now);
+    if (verdict.step != IdleStep::none) {
+      const bool stops = verdict.step == IdleStep::stop;
+      const auto done = stops ? stop(api, notebook) : warn(api, notebook, verdict.idle);
+      if (done) {
+        watch.notebooks.at(key).warned = true;
+        did.push_back(fmt::format("{} the notebook {}, idle for {}", stops ? "stopped" : "warned",
+                                  notebook.full(), base::human_seconds(verdict.idle)));
+      } else {
+        all = done;
+      }
+    }
     if (const auto entry = watch.notebooks.find(key); entry != watch.notebooks.end()) kept.insert(*entry);
   }
   watch.notebooks = std::move(kept);  // without those whose pods have ended

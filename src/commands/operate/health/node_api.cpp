@@ -36,8 +36,9 @@ bool NodeApi::is_refused(const base::Error& error) {
 }
 
 Result<std::string> NodeApi::call(const std::string& action, base::Variables given) {
-  base::Variables all{{"config", config_}, {"action", action}, {"path", ""},      {"object", ""},
-                      {"node", ""},        {"pod", ""},        {"container", ""}, {"text", ""}};
+  base::Variables all{{"config", config_}, {"action", action}, {"path", ""},
+                      {"object", ""},      {"node", ""},       {"ns", ""},
+                      {"pod", ""},         {"container", ""},  {"text", ""}};
   for (auto& [name, value] : given) all[name] = std::move(value);
   transport::Command command = TRY(session::command_of({.label = action + " for the health of nodes",
                                                         .asset = "playbooks/health-api.sh",
@@ -70,7 +71,7 @@ Result<> NodeApi::replace(const std::string& path, const Tree& object) {
 
 Result<> NodeApi::log(const std::string& ns, const std::string& pod, const std::string& container,
                       const std::string& line) {
-  TRY(call("log", {{"path", ns}, {"pod", pod}, {"container", container}, {"text", line}}));
+  TRY(call("log", {{"ns", ns}, {"pod", pod}, {"container", container}, {"text", line}}));
   return {};
 }
 

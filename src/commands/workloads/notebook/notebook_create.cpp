@@ -2,7 +2,6 @@
 
 #include "gpuadm/base/random.hpp"
 #include "gpuadm/base/text.hpp"
-#include "gpuadm/cluster/health.hpp"
 
 #include "commands/shared_options.hpp"
 #include "commands/workloads/notebook/notebook.hpp"
@@ -11,8 +10,6 @@
 #include "commands/workloads/service/first_storage.hpp"
 
 #include <fmt/format.h>
-
-#include <algorithm>
 
 namespace commands {
 
@@ -26,20 +23,6 @@ std::string result_of(const ServicePlan& plan, const std::string& node) {
   const workload::ServicePod& notebook = plan.pod;
   return fmt::format("the notebook {}/{} is ready on {} ({})\n", notebook.ns, notebook.name,
                      base::printable(node), workload::describe(notebook.gpus));
-}
-
-/// What stops it may not run: known only of nodes with GPUs, whose health checks set conditions.
-Result<std::string> note_of_idle(const workload::ServicePod& notebook, ReachedCluster& cluster) {
-  if (notebook.stop_idle.empty()) return std::string();
-  const facts::ClusterFacts facts = TRY(cluster.client().read_nodes_and_pods());
-  const bool is_checked = facts.nodes && std::ranges::any_of(*facts.nodes, [](const facts::Node& node) {
-                            return std::ranges::any_of(cluster::health_types, [&](auto type) {
-                              return node.conditions.contains(std::string(type));
-                            });
-                          });
-  return is_checked ? ""
-                    : "--stop-idle: no node of this cluster reports health checks, which stop idle "
-                      "notebooks: gpuadm health enable";
 }
 
 void add_request(Line& line, workload::NotebookRequest& request) {
@@ -98,7 +81,11 @@ Result<Outcome> notebook_create(const NotebookCreateOptions& options, Io& io) {
   if (!plan.note.empty()) io.err(plan.note + "\n");
   if (const std::string note = workload::note_of_share(plan.supply, plan.pod.gpus); !note.empty())
     io.err(note + "\n");
-  if (const std::string note = TRY(note_of_idle(plan.pod, *cluster)); !note.empty()) io.err(note + "\n");
+  // What stops it may not run: known only of nodes with GPUs.
+  if (!plan.pod.stop_idle.empty() && !plan.has_health_checks)
+    io.err(
+        "--stop-idle: no node of this cluster has reported health checks so far, which stop idle "
+        "notebooks: gpuadm health enable\n");
   const std::string node = TRY(create_service({.plan = plan,
                                                .objects = objects_of(plan),
                                                .service = service,

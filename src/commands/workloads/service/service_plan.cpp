@@ -1,6 +1,7 @@
 #include "commands/workloads/service/service_plan.hpp"
 
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/cluster/health.hpp"
 #include "gpuadm/spec/storage.hpp"
 #include "gpuadm/workload/addon.hpp"
 #include "gpuadm/workload/objects.hpp"
@@ -157,6 +158,11 @@ Result<> check_volume(const std::vector<Tree>& objects, ServicePlan& plan, const
   return {};
 }
 
+bool has_health_conditions(const facts::Node& node) {
+  return std::ranges::any_of(cluster::health_types,
+                             [&](auto type) { return node.conditions.contains(std::string(type)); });
+}
+
 /// As if these pods had ended.
 void drop_pods(facts::ClusterFacts& facts, const std::string& ns, const std::vector<std::string>& names) {
   const auto is_dropped = [&](const std::string& name) {
@@ -183,6 +189,7 @@ Result<ServicePlan> plan_service(workload::ServicePod pod, const Hosts& hosts, R
   ServicePlan plan;
   plan.pod = std::move(pod);
   facts::ClusterFacts facts = TRY(cluster.client().read_nodes_and_pods());
+  plan.has_health_checks = facts.nodes && std::ranges::any_of(*facts.nodes, has_health_conditions);
   plan.spare = TRY(workload::supply_of(facts));
   drop_pods(facts, plan.pod.ns, replaced);
   plan.supply = replaced.empty() ? plan.spare : TRY(workload::supply_of(facts));

@@ -19,6 +19,7 @@ struct ServicePlan {
   std::optional<base::Version> cuda;  ///< of the drivers; nothing: unknown
   std::optional<ClaimPlan> volume;    ///< a new claim on a storage of gpuadm, which it owns
   std::string note;                   ///< for the operator; empty: none
+  bool has_health_checks = false;     ///< a node reports them
   bool lacks_storage = false;         ///< a new volume is requested, and the cluster has no place for one
   /// Whether a volume is created with it.
   [[nodiscard]] bool has_new_volume() const { return volume || !pod.size.empty(); }
