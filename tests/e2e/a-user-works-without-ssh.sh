@@ -189,7 +189,10 @@ complains "this user may not list"
 complains "in the namespace ben"
 complains "an administrator"
 exits 2 anna gpu top
-complains "it needs the hosts of the cluster"
+complains "--kubeconfig reaches no host"
+complains "an administrator"
+exits 1 anna gpu top --idle
+says "one: unknown, because its health checks do not report"
 exits 2 anna notebook list -f cluster.yaml
 complains "--kubeconfig cannot be combined with hosts or a cluster file"
 install -o "$nobody" tiny.gguf "$home/"

@@ -76,6 +76,7 @@ TEST_CASE("the utilization of programs is that of nvidia-smi pmon, whatever colu
       "    0      12346     C     -     -     -     -   a b c\n"
       "    1      12347     C     -     -     -     -   python\n"
       "    2          -     -     -     -     -     -   -\n"
+      "    0      12349     C   N/A     -     -     -   python\n"
       "    x      12348     C     1     1     -     -   python\n");
   REQUIRE(programs.size() == 2);  // of GPU 1 nothing is measured
   CHECK(programs[0].pid == "12345");

@@ -39,7 +39,8 @@ struct ProcessUtilization {
   double utilization = 0;  ///< 0 to 1
 };
 /// Reads `nvidia-smi pmon -s u`. It prints "-" for a program without a measurement: one that did nothing, if
-/// another one on the GPU has a number. A GPU without any number is left out.
+/// another one on the GPU has a number. A GPU without any number is left out, and so is a program with
+/// another word.
 [[nodiscard]] std::vector<ProcessUtilization> parse_process_utilization(std::string_view output);
 
 /// The GPUs, shares of GPUs and MIG instances that the kubelet has allocated to pods through a device plugin.

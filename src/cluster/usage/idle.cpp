@@ -30,7 +30,7 @@ bool is_idle(const UsageReadings& readings, const UsagePart& part, const std::st
   const auto measured = readings.utilization.find(part.gpu);
   if (measured == readings.utilization.end()) return false;
   const auto own = measured->second.find(pod);
-  return own == measured->second.end() || own->second == 0;
+  return own != measured->second.end() && own->second == 0;
 }
 
 }  // namespace

@@ -30,6 +30,7 @@ std::vector<ProcessUtilization> parse_process_utilization(std::string_view outpu
     const auto index = base::to_int(words[gpu]);
     if (!index || *index < 0 || *index > 4096 || !base::to_int(words[pid])) continue;
     const auto percent = base::to_real(words[sm]);
+    if (!percent && words[sm] != "-") continue;
     if (percent) measured.insert(static_cast<int>(*index));
     programs.push_back(
         {static_cast<int>(*index), std::string(words[pid]), std::clamp(percent.value_or(0) / 100, 0.0, 1.0)});

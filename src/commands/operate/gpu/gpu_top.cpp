@@ -209,8 +209,9 @@ Result<Outcome> gpu_top(const GpuTopOptions& options, Io& io) {
     return show_idle_gpus(options.hosts, options.common, options.format, io);
   }
   if (!options.common.connection.kubeconfig.empty())
-    return base::fail(Fault::usage, "--kubeconfig reaches no host, whose GPUs would be sampled",
-                      "add --idle, which needs the API server only");
+    return base::fail(
+        Fault::usage, "--kubeconfig reaches no host, whose GPUs would be sampled",
+        "add --idle, which needs the API server only; an administrator can sample them over SSH");
   if (options.from.empty()) return sample(options, TRY(assets::Store::open(options.common.assets)), io);
   if (!options.hosts.targets.empty() || !options.hosts.file.empty())
     return base::fail(Fault::usage, "--from cannot be combined with hosts or files");

@@ -80,13 +80,12 @@ void add_utilization(const UsageRun& run, cluster::UsageReadings& readings) {
                                     .asset = "playbooks/read/gpu-processes.sh",
                                     .timeout = processes_timeout},
                                    run.fleet, run.assets);
-  if (!answer) return;
+  if (!answer || answer->status != 0) return;  // a part of an answer lacks programs
   for (const facts::ProcessUtilization& program : facts::parse_process_utilization(answer->out)) {
     const auto gpu = std::ranges::find(readings.nvidia->gpus, program.gpu, &facts::Gpu::index);
     if (gpu == readings.nvidia->gpus.end() || std::ranges::find(gpus, gpu->uuid) == gpus.end()) continue;
-    // Also of a program that has ended: the GPU was measured.
-    auto& pods = readings.utilization[gpu->uuid];
-    if (const auto owner = process_owner(program.pid, "/")) pods[owner->pod_uid] += program.utilization;
+    if (const auto owner = process_owner(program.pid, "/"))
+      readings.utilization[gpu->uuid][owner->pod_uid] += program.utilization;
   }
 }
 
