@@ -84,9 +84,11 @@ TEST_CASE("like ssh: generated known_hosts files are believed as ssh believes th
     std::ofstream(home / ".ssh/config") << "PreferredAuthentications publickey\nIdentityFile none\n"
                                            "IdentityAgent none\nUpdateHostKeys no\n";
     const auto until = std::chrono::steady_clock::now() + 25s;
+    constexpr int fewest = 20;  // also on a busy machine
     int files = 0, delegated = 0, stricter = 0;
     std::map<Verdict, int> seen;
-    for (unsigned seed = 1; seed <= 160 && std::chrono::steady_clock::now() < until; ++seed) {
+    for (unsigned seed = 1; seed <= 160 && (files < fewest || std::chrono::steady_clock::now() < until);
+         ++seed) {
       Choice choice(seed);
       const std::string text = known_hosts(choice, keys);
       const bool strict = choice.one_in(2);
@@ -119,7 +121,7 @@ TEST_CASE("like ssh: generated known_hosts files are believed as ssh believes th
     }
     MESSAGE(files, " known_hosts files: ssh accepts ", seen[Verdict::accepted], ", refuses ",
             seen[Verdict::refused], "; gpuadm leaves ", delegated, " to ssh, refuses ", stricter, " more");
-    CHECK(files >= 20);
+    CHECK(files >= fewest);
     CHECK(stricter * 10 < files);
     CHECK(delegated * 3 < files * 2);
   });

@@ -154,10 +154,13 @@ TEST_CASE("like ssh: logins under generated configurations end as with ssh, and 
     ::setenv("KH", (home / ".ssh/kh one").c_str(), 1);
     ::setenv("SSHHOME", (home / ".ssh").c_str(), 1);
     ::unsetenv("UNSET");
+    // On a busy machine it takes longer: fewer logins would test less.
     const auto until = std::chrono::steady_clock::now() + 35s;
+    constexpr int fewest = 20;
     int logins = 0, delegated = 0, stricter = 0;
     std::map<std::string, int> seen;
-    for (unsigned seed = 1; seed <= 100 && std::chrono::steady_clock::now() < until; ++seed) {
+    for (unsigned seed = 1; seed <= 100 && (logins < fewest || std::chrono::steady_clock::now() < until);
+         ++seed) {
       Choice choice(seed);
       const std::string config = config_of(choice, sshd.port);
       std::ofstream(home / ".ssh/config") << config;
@@ -191,7 +194,7 @@ TEST_CASE("like ssh: logins under generated configurations end as with ssh, and 
     MESSAGE(logins, " logins: as root ", seen["root"], ", as gpu ", seen["gpu"], ", host key refused ",
             seen["refused"], ", no key ", seen["denied"], ", failed ", seen["failed"], "; gpuadm leaves ",
             delegated, " to ssh, refuses ", stricter, " more");
-    CHECK(logins >= 20);
+    CHECK(logins >= fewest);
     CHECK(delegated * 4 < logins * 3);
   });
 }
