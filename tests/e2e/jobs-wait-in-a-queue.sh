@@ -53,7 +53,7 @@ complains "the cluster has no queues: the add-on kueue is not enabled"
 # An image that is missing: nothing is left.
 sed -i 's,^  kueue_image: .*,  kueue_image: 127.0.0.1:1/none:1,' assets/playbooks/catalog.yaml
 exits 1 addon enable --wait-timeout 60
-complains "127.0.0.1:1/none:1"
+complains "cannot reach the registry 127.0.0.1:1"
 complains "deleted what was created of the add-on kueue"
 everything >now
 diff before now >difference || fail "a failed enable has left: $(cat difference)"
@@ -165,8 +165,6 @@ complains "1 job waits in queues, and would never start: anna/last"
 exits 0 anna train stop last
 exits 0 gpuadm addon disable kueue -f cluster.yaml -y
 for job in second third; do exits 0 anna train stop "$job"; done
-exits 0 gpuadm user remove ben -f cluster.yaml -y || :
-everything | grep -vE ' (anna|ben) ' >now || :
-grep -vE ' (anna|ben) ' before >before.without
-grep -E 'kueue' now >left && fail "disable has left: $(cat left)"
+everything >now
+grep -i kueue now >left && fail "disable has left: $(cat left)"
 kube create job outside --image=lab.local/rank:1 -- true >/dev/null || fail "after disable, no job can be created"

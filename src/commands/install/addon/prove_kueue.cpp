@@ -15,6 +15,8 @@ namespace {
 using base::Fault;
 using base::Tree;
 
+/// Kueue admits no jobs in its own namespace.
+constexpr const char* proof_ns = "default";
 constexpr const char *fitting = "gpuadm-kueue-proof", *over_quota = "gpuadm-kueue-proof-over";
 
 Result<std::vector<Tree>> proof_of_queues(const workload::Addon& addon, const assets::Store& assets) {
@@ -37,9 +39,8 @@ const Tree* job_named(const std::vector<Tree>& objects, std::string_view name) {
 }
 
 /// Whether the job that fits was admitted and has ended, while the other one waits; nothing: not yet.
-Result<std::optional<std::string>> read_proof_jobs(const workload::Addon& addon, ReachedCluster& cluster,
-                                                   std::string& reason) {
-  const std::string ns(addon.ns);
+Result<std::optional<std::string>> read_proof_jobs(ReachedCluster& cluster, std::string& reason) {
+  const std::string ns = proof_ns;
   const auto objects = TRY(cluster.client().get({{"jobs.batch", "workloads.kueue.x-k8s.io"}, ns, {}}));
   const auto jobs = workload::queued_jobs(objects);
   const Tree *fits = job_named(objects, fitting), *waits = job_named(objects, over_quota);
@@ -108,7 +109,7 @@ Result<std::string> prove_kueue(const workload::Addon& addon, ReachedCluster& cl
   auto seen = [&]() -> Result<std::string> {
     TRY(cluster.client().apply(objects));
     const std::string jobs = TRY(prove_within(timeout, cluster, "a job in a queue", [&](std::string& reason) {
-      return read_proof_jobs(addon, cluster, reason);
+      return read_proof_jobs(cluster, reason);
     }));
     const std::string queues =
         TRY(prove_within(timeout, cluster, "the queues of the cluster",

@@ -46,17 +46,18 @@ Result<> TrainFollow::sleep() {
   return {};
 }
 
-void TrainFollow::show_place(const std::string& place) {
-  if (place != shown_place_ && io_.err_style.verbosity != report::Verbosity::quiet)
-    io_.err(fmt::format("train/{} is queued: {}\n", name_, place));
-  shown_place_ = place;
+void TrainFollow::show_place(const QueuePlace& place) {
+  if (!place.known) return;
+  if (place.text != shown_place_ && io_.err_style.verbosity != report::Verbosity::quiet)
+    io_.err(fmt::format("train/{} is queued: {}\n", name_, place.text));
+  shown_place_ = place.text;
 }
 
 Result<bool> TrainFollow::wait_in_queue(const TrainState& state, const StartLimits& limits) {
   const auto now = base::Clock::now();
   if (!queued_since_) queued_since_ = now;
   const QueuePlace place = TRY(read_place(client_, state));
-  show_place(place.text);
+  show_place(place);
   if (place.known && limits.leaves_queued) return true;
   if (!place.known && now - *queued_since_ >= unseen_after)
     return base::fail(Fault::blocked,
@@ -159,7 +160,7 @@ Result<> TrainFollow::end_if_lost(TrainState& state) {
 
 Result<TrainState> TrainFollow::turn(int rank, Others others) {
   TrainState state = TRY(read());
-  if (state.queued) show_place(TRY(read_place(client_, state)).text);
+  if (state.queued) show_place(TRY(read_place(client_, state)));
   TRY(state.has_ended() ? logs_.print_all(state, rank) : logs_.print_next(state, rank));
   if (others == Others::ended) TRY(end_if_lost(state));
   if (state.phase == TrainState::Phase::failed) ++failed_reads_;

@@ -17,6 +17,8 @@ struct StartLimits {
   bool leaves_queued = false;                     ///< returns once the job is in its queue
 };
 
+struct QueuePlace;
+
 /// Waits for a job, and prints the logs of its ranks.
 class TrainFollow {
  public:
@@ -44,7 +46,7 @@ class TrainFollow {
   [[nodiscard]] Result<> sleep();
   /// Prints the place of a job in its queue. True: it is to be left there. Faults as of wait_for_start.
   [[nodiscard]] Result<bool> wait_in_queue(const workload::TrainState& state, const StartLimits& limits);
-  void show_place(const std::string& place);
+  void show_place(const QueuePlace& place);
   /// Ends the other ranks if one cannot continue. Kubernetes does so itself only in an Indexed Job.
   [[nodiscard]] Result<> end_if_lost(workload::TrainState& state);
   /// Whether the other ranks of a failed one are ended.
