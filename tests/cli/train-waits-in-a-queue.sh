@@ -142,8 +142,6 @@ complains "the namespace default has no queue gpuadn"
 complains "it has: gpuadm"
 exits 3 "${run[@]}" --queue --gpus 2 -- a
 complains "more than the cluster has"
-exits 3 "${run[@]}" --queue --nodes 2 --pack --mpi -- a
-complains "the ranks of night differ"
 exits 2 "${run[@]}" --queue --all-reduce -- a
 touch no-kueue
 exits 3 "${run[@]}" --queue -- a
