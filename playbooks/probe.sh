@@ -1151,7 +1151,8 @@ is_roots_driver() {
   done
 }
 
-# gpu_rest [LINKS]: what does not change while a driver is loaded, and counters of errors; it costs more processor time than the rest.
+# gpu_rest [LINKS]: what does not change while a driver is loaded, counters of errors, and whose GPUs are; it costs more processor time than
+# the rest.
 # After list_gpus. LINKS: what nvlink -s printed.
 # shellcheck disable=SC2086
 gpu_rest() {
@@ -1170,6 +1171,29 @@ gpu_rest() {
   case $text in *"${newline}GPU "*) quiet nvidia-smi-topology 20 $smi topo -m ;; esac
   # On these machines the switches are managed through a network adapter with SW_MNG in its product data.
   case $text in *B[23]00*) quiet nvlink-managers 5 grep -la SW_MNG /sys/class/infiniband/*/device/vpd ;; esac
+  gpu_allocations
+}
+
+# To which pods the kubelet has allocated GPUs: its checkpoint (pkg/kubelet/cm/devicemanager/checkpoint of Kubernetes) without the answers of
+# device plugins, and the folders of logs, which have the names of these pods.
+gpu_allocations() {
+  checkpoint=/var/lib/kubelet/device-plugins/kubelet_internal_checkpoint
+  [ -r "$checkpoint" ] || return 0
+  {
+    limit 5 awk '{ gsub(/"AllocResp":"[^"]*"/, "\"AllocResp\":\"\"") } 1' "$checkpoint" 2>/dev/null
+    printf '\n%s\n' "$?"
+  } | framed kubelet-devices max=1048576
+  section gpu-pods
+  for uid in $(limit 5 awk '{
+      for (i = split($0, part, /"PodUID":"/); i > 1; i--) {
+        sub(/".*/, "", part[i])
+        if (part[i] ~ /^[0-9a-f-]+$/ && length(part[i]) <= 36 && !seen[part[i]]++) print part[i]
+      }
+    }' "$checkpoint" 2>/dev/null); do
+    for folder in /var/log/pods/*_*_"$uid"; do
+      [ -d "$folder" ] && line "${folder##*/}"
+    done
+  done
 }
 
 # --- Main program ----------------------------------------------------------------------------------

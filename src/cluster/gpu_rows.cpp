@@ -117,7 +117,21 @@ std::vector<std::string> claimed_by(const HostView& on, const facts::Gpu* gpu) {
   return holders;
 }
 
-/// Which pods use it: certain only if the node has one GPU, or one pod with all of them.
+/// Whether the kubelet has allocated it, or a part of it, to a pod; nothing: that is not known of the pod.
+std::optional<bool> allocated_to(const HostView& on, const facts::Pod& pod, const facts::Gpu* gpu) {
+  if (!on.facts.nvidia.allocated || !gpu) return std::nullopt;
+  bool known = false;
+  for (const auto& [uuid, pods] : *on.facts.nvidia.allocated) {
+    if (!pods.contains(pod.full())) continue;
+    known = true;
+    if (uuid == gpu->uuid || std::ranges::count(gpu->instances, uuid, &facts::MigInstance::uuid) > 0)
+      return true;
+  }
+  return known ? std::optional(false) : std::nullopt;
+}
+
+/// Which pods use it: certain by the kubelet's allocations, or if the node has one GPU, or one pod with all
+/// of them.
 std::vector<std::string> holders_of(const HostView& on, const facts::Gpu* gpu) {
   std::vector<std::string> holders = claimed_by(on, gpu);
   if (on.view && on.node && !on.claims) {
@@ -127,7 +141,10 @@ std::vector<std::string> holders_of(const HostView& on, const facts::Gpu* gpu) {
         (pods.size() == 1 && std::accumulate(pods.front()->gpus.begin(), pods.front()->gpus.end(), 0LL,
                                              [](long long sum, const auto& of) { return sum + of.second; }) >=
                                  static_cast<long long>(on.facts.nvidia.gpus.size()));
-    for (const facts::Pod* pod : pods) holders.push_back((certain ? "" : "perhaps ") + pod->full());
+    for (const facts::Pod* pod : pods) {
+      const auto allocated = allocated_to(on, *pod, gpu);
+      if (allocated.value_or(true)) holders.push_back((certain || allocated ? "" : "perhaps ") + pod->full());
+    }
   }
   if (gpu)
     for (const facts::GpuProcess& process : gpu->processes)

@@ -10,7 +10,7 @@ namespace facts {
 using Reader = void(const Sections&, Facts&);
 Reader read_software, read_os, read_machine, read_clock, read_kernel, read_kernel_state, read_kernel_log,
     read_security, read_storage, read_network, read_rdma, read_runtimes, read_toolkit, read_kubernetes,
-    read_pod_states, read_gpus, read_fabric, read_unread;
+    read_pod_states, read_gpus, read_fabric, read_allocations, read_unread;
 
 Tree machine_tree(const Facts&);
 Tree os_tree(const Facts&);
@@ -35,10 +35,11 @@ namespace {
 
 /// Software is first, because others use paths, tools and units. The kernel's state uses its uptime, its log
 /// also the clock; the fabric uses the GPUs. What none of them could read is last.
-constexpr Reader* readers[] = {
-    read_software,   read_os,         read_machine,    read_clock,   read_kernel, read_kernel_state,
-    read_kernel_log, read_security,   read_storage,    read_network, read_rdma,   read_runtimes,
-    read_toolkit,    read_kubernetes, read_pod_states, read_gpus,    read_fabric, read_unread};
+constexpr Reader* readers[] = {read_software, read_os,           read_machine,    read_clock,
+                               read_kernel,   read_kernel_state, read_kernel_log, read_security,
+                               read_storage,  read_network,      read_rdma,       read_runtimes,
+                               read_toolkit,  read_kubernetes,   read_pod_states, read_gpus,
+                               read_fabric,   read_allocations,  read_unread};
 
 Tree state(const Facts& f) {
   Tree all = Tree::map_of({{"umask", f.umask}, {"neighbours", tree_of(f.network.neighbours)}});

@@ -185,6 +185,12 @@ std::string gpu_hosts(const Context&) {
   return {};
 }
 
+/// By it, pods that request nvidia.com/gpu get a device of the class. Before 1.36 the API server drops the
+/// field (DRAExtendedResource in data/feature-gates.csv).
+std::string dra_resource_name(const Context& c) {
+  return c.kubernetes >= base::Version{1, 36, 0} ? "  extendedResourceName: nvidia.com/gpu\n" : "";
+}
+
 /// "off", or "on" and the profiles in order: the format of mig_now in prelude.sh.
 std::string mig_wanted(const Context& c) {
   std::vector<std::string> profiles;
@@ -233,6 +239,7 @@ constexpr VariableRow variable_table[] = {
     {"default_class_folder", default_class_folder},
     {"default_class_node", default_class_node},
     {"dra_driver_daemonsets", dra_driver_daemonsets},
+    {"dra_resource_name", dra_resource_name},
     {"driver_branch", driver_branch},
     {"driver_modules", driver_modules},
     {"engine", engine},

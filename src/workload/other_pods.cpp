@@ -51,7 +51,9 @@ std::vector<WorkloadRow> other_gpu_rows(const facts::ClusterFacts& cluster, std:
     if (pod.phase == "Succeeded" || pod.phase == "Failed" || is_of_gpuadm(pod)) continue;
     const auto devices = claimed.find(pod.full());
     long long gpus = devices == claimed.end() ? 0 : devices->second;
-    for (const auto& [resource, count] : pod.gpus) gpus += count;
+    // Where GPUs are allocated by claims, the scheduler makes one for a pod that requests nvidia.com/gpu.
+    for (const auto& [resource, count] : pod.gpus)
+      if (devices == claimed.end() || resource != "nvidia.com/gpu") gpus += count;
     if (gpus == 0 || known.contains(pod.full())) continue;
     WorkloadRow row;
     row.kind = "pod";

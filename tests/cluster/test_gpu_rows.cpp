@@ -1,3 +1,4 @@
+#include "gpuadm/base/text.hpp"
 #include "gpuadm/cluster/gpu_rows.hpp"
 
 #include <doctest/doctest.h>
@@ -109,4 +110,32 @@ TEST_CASE("pods do not get a GPU in quarantine, and the reason is shown") {
   CHECK(table.rows[1].health == "quarantined");
   CHECK(table.rows[1].allocatable == false);
   CHECK(table.rows[1].why == "in quarantine since 2026-11-27T02:00:00Z: Xid 79");
+}
+
+TEST_CASE("which pod has which GPU is certain by the kubelet's allocations") {
+  GpuWorld world;
+  world.cluster.gpu.allocator = spec::Allocator::device_plugin;
+  world.view->slices->clear();
+  for (const char* name : {"left", "right"}) {
+    facts::Pod pod;
+    pod.ns = "ml";
+    pod.name = name;
+    pod.node = "one";
+    pod.phase = "Running";
+    pod.gpus["nvidia.com/gpu"] = 1;
+    world.view->pods->push_back(pod);
+  }
+  const auto holders = [&] {
+    std::vector<std::string> all;
+    for (const cluster::GpuRow& row : world.table().rows) all.push_back(base::join(row.holders, ","));
+    return all;
+  };
+  CHECK(holders() ==
+        std::vector<std::string>{"perhaps ml/left,perhaps ml/right", "perhaps ml/left,perhaps ml/right"});
+  auto& nvidia = world.census.at("one")->nvidia;
+  nvidia.allocated.emplace()["GPU-b"] = {"ml/left"};
+  CHECK(holders() == std::vector<std::string>{"perhaps ml/right", "ml/left,perhaps ml/right"});
+  (*nvidia.allocated)["MIG-1"] = {"ml/right"};
+  nvidia.gpus.front().instances.push_back({.profile = "1g.10gb", .uuid = "MIG-1"});
+  CHECK(holders() == std::vector<std::string>{"ml/right", "ml/left"});
 }

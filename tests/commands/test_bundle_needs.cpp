@@ -135,7 +135,7 @@ TEST_CASE("the images of notebooks are only in a bundle if their framework is na
   const ControlPlaneContext context;
   commands::BundleNeeds needs;
   const auto images = [&](const std::vector<std::string>& frameworks) {
-    return commands::notebook_images(context.store, needs, frameworks);
+    return commands::catalog_images(context.store, needs, commands::notebook_images, frameworks);
   };
   CHECK(images({}).value().empty());
   const auto all = images({"pytorch"});
@@ -149,4 +149,24 @@ TEST_CASE("the images of notebooks are only in a bundle if their framework is na
   const auto wrong = images({"torch"});
   REQUIRE_FALSE(wrong);
   CHECK(wrong.error().hint.starts_with("known: pytorch, tensorflow"));
+}
+
+TEST_CASE("the images of an engine are only in a bundle if it is named") {
+  const ControlPlaneContext context;
+  commands::BundleNeeds needs;
+  const auto images = [&](const std::vector<std::string>& engines) {
+    return commands::catalog_images(context.store, needs, commands::engine_images, engines);
+  };
+  CHECK(images({}).value().empty());
+  const auto vllm = images({"vllm"});
+  REQUIRE(vllm);
+  CHECK(vllm->size() > 1);
+  CHECK(std::ranges::all_of(*vllm, [](const auto& image) { return image.contains("/vllm-openai:"); }));
+  needs.gpus = false;
+  CHECK(images({"vllm"}).value().empty());  // it has no image for CPUs
+  CHECK(images({"llama.cpp"}).value().size() == 1);
+  const auto wrong = images({"vlm"});
+  REQUIRE_FALSE(wrong);
+  CHECK(wrong.error().what == "--serve vlm: unknown engine");
+  CHECK(wrong.error().hint.contains("vllm"));
 }

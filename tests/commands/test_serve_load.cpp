@@ -1,6 +1,50 @@
+#include "gpuadm/http/server.hpp"
+
+#include "commands/workloads/serve/completion.hpp"
 #include "commands/workloads/serve/load.hpp"
 
 #include <doctest/doctest.h>
+
+#include <poll.h>
+
+#include <atomic>
+#include <string>
+#include <thread>
+
+namespace {
+
+/// What first_model finds at a server that answers /v1/models so.
+std::string model_of(const http::Response& response) {
+  auto server = http::Server::open({.address = "127.0.0.1", .certificate = {}, .key = {}},
+                                   [&](const http::Request& request) {
+                                     return request.path == "/v1/models" ? response : http::Response{404, ""};
+                                   });
+  REQUIRE(server);
+  std::atomic<bool> ended = false;
+  std::thread serving([&] {
+    while (!ended) {
+      server->advance();
+      ::poll(nullptr, 0, 1);
+    }
+  });
+  base::Interrupt interrupt;
+  const auto model = commands::first_model({"127.0.0.1", server->port(), {}, base::Secret("key")},
+                                           std::chrono::seconds(5), interrupt);
+  ended = true;
+  serving.join();
+  REQUIRE(model);
+  return *model;
+}
+
+}  // namespace
+
+TEST_CASE("a server has OpenAI's API if it names a model") {
+  CHECK(model_of({200, R"({"object":"list","data":[{"id":"qwen","object":"model"},{"id":"b"}]})"}) == "qwen");
+  for (const char* other :
+       {"", "ok", "{}", R"({"data":{}})", R"({"data":[]})", R"({"data":["qwen"]})", "[1]"})
+    CHECK(model_of({200, other}).empty());
+  CHECK(model_of({404, R"({"data":[{"id":"qwen"}]})"}).empty());
+}
 
 TEST_CASE("the quantile is a value that was measured") {
   CHECK(commands::quantile({}, 0.5) == 0);

@@ -77,3 +77,10 @@ is "$(kube get deployment tiny -o 'jsonpath={.status.readyReplicas}')" 1
 exits 0 gpuadm serve delete tiny -f serve.yaml --keep-volume
 live objects
 [ ! -s objects ] || fail "objects are left: $(cat objects)"
+
+# An image of one's own: its server says that its API is OpenAI's, and what its model is called.
+exits 0 gpuadm serve create own --model models:/tiny.gguf --image lab.local/llama:1 --server-port 9000 --health /health --key-variable LLAMA_API_KEY \
+  -f cluster.yaml -- /app/llama-server --model /model/tiny.gguf --ctx-size 512 --alias other --host 0.0.0.0 --port 9000
+says "answered: "
+says "refused without the key (401)"
+exits 0 gpuadm serve delete own -f cluster.yaml

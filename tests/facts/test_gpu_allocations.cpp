@@ -1,4 +1,7 @@
+#include "gpuadm/facts/facts.hpp"
 #include "gpuadm/facts/gpu_users.hpp"
+
+#include "facts/probe_text.hpp"
 
 #include <doctest/doctest.h>
 
@@ -52,4 +55,21 @@ TEST_CASE("a checkpoint of another form is refused") {
   for (const char* text : {"", "{}", "[]", R"({"Data":{}})", R"({"Data":"x","Checksum":1})",
                            R"({"Data":{"PodDeviceEntries":[{"PodUID":)"})
     CHECK(!facts::parse_gpu_allocations(text));
+}
+
+TEST_CASE("the probe names the pods to which GPUs are allocated") {
+  const std::string text =
+      checkpoint(entry(one, R"({"-1":["GPU-a::0"]})") + "," + entry(two, R"({"-1":["GPU-b"]})"),
+                 R"("GPU-a::0","GPU-b")");
+  const std::string names = std::string("anna_train-0_") + one + "\nkube-system_a_b_c";
+  const auto read = facts::parse(probe_text({{"kubelet-devices", text + "\n? 0"}, {"gpu-pods", names}}));
+  REQUIRE(read);
+  REQUIRE(read->nvidia.allocated);
+  CHECK(read->nvidia.allocated->at("GPU-a") == std::set<std::string>{"anna/train-0"});
+  CHECK(read->nvidia.allocated->at("GPU-b") == std::set<std::string>{std::string("pod ") + two});
+  for (const std::string& other : {text + "\n? 124", text.substr(0, 90) + "\n? 0", std::string("{}\n? 0")}) {
+    const auto unknown = facts::parse(probe_text({{"kubelet-devices", other}}));
+    REQUIRE(unknown);
+    CHECK(!unknown->nvidia.allocated);
+  }
 }

@@ -24,6 +24,7 @@ if options.workers:
 
 dist.init_process_group(options.backend)
 rank, size = dist.get_rank(), dist.get_world_size()
+torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
 torch.manual_seed(1)
 digits = load_digits()
 images = torch.tensor(digits.images, dtype=torch.float32).unsqueeze(1) / 16

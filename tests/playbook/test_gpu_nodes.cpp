@@ -206,6 +206,17 @@ TEST_CASE("the DRA driver has a DaemonSet for each driver root of the hosts with
   CHECK(playbook::name_of_root("/" + std::string(80, 'x')).size() <= 40);
 }
 
+TEST_CASE("from Kubernetes 1.36, the device class has the name of the resource that pods request") {
+  Sample sample = with_gpu(head + "gpu: { allocator: dra }\n");
+  const auto name = [&](const base::Version& kubernetes) {
+    playbook::Context context = sample.context();
+    context.kubernetes = kubernetes;
+    return playbook::variable("dra_resource_name", context).value();
+  };
+  CHECK(name({1, 35, 9}).empty());
+  CHECK(name({1, 36, 0}) == "  extendedResourceName: nvidia.com/gpu\n");
+}
+
 TEST_CASE("how a node is set up is read from its labels, and compared with the cluster file") {
   const auto is = [](const std::string& layout) {
     return playbook::to_text(playbook::gpu_set_up({{"gpuadm.io/device-plugin", layout}}).value());

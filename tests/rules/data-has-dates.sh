@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Each row of data/*.csv and each key of playbooks/catalog.yaml has a source, and the day on which it was seen there: a real day, not after
-# `date` of the catalog. A source is an https address, a file of this repository, or a name in data/origins.csv.
+# `date` of the catalog. A source is an https address, a file of this repository, or a name in data/origins.csv. A document of this
+# repository mentions the day.
 #   tests/rules/data-has-dates.sh [TREE]
 set -euo pipefail
 cd "${1:-$(dirname "$0")/../..}"
@@ -13,6 +14,9 @@ is_day() { [[ $1 =~ ^[0-9]{4}-[0-9]{2}-[0-9]{2}$ ]] && [ "$(date -u -d "$1" +%F 
 judge() {
   if [ -z "$3" ] || ! is_day "$3"; then
     say "$1: \"$3\" is not a day"
+  elif [[ $2 = docs/*.md: || $2 = docs/*.md ]]; then
+    # What the project ran itself, with the day in that document.
+    grep -qF "$3" "${2%:}" || say "$1: ${2%:} does not mention $3"
   elif [[ $3 > $looked ]]; then
     say "$1: seen on $3, after the date of $catalog, $looked"
   fi

@@ -42,3 +42,16 @@ TEST_CASE("pods with GPUs that are not of a workload are rows of their own") {
   CHECK(rows[1].state == "waiting for a node");
   CHECK(workload::other_gpu_rows({}, {}).empty());
 }
+
+TEST_CASE("a GPU that the scheduler claims for a pod that requests nvidia.com/gpu is counted once") {
+  facts::ClusterFacts cluster;
+  facts::Node node;
+  node.name = "one";
+  cluster.nodes = {node};
+  cluster.slices = {{{"gpu.nvidia.com", "one", "one", {{"gpu-0", "gpu", "GPU-a", ""}}}}};
+  cluster.resource_claims = {{{"team", "named-extended", {{"gpu.nvidia.com", "one", "gpu-0"}}, {"named"}}}};
+  cluster.pods = {pod_of("team", "named", "Running", {{"nvidia.com/gpu", 1}})};
+  const auto rows = workload::other_gpu_rows(cluster, {});
+  REQUIRE(rows.size() == 1);
+  CHECK(rows[0].gpus == "1");
+}

@@ -368,3 +368,29 @@ TEST_CASE("each check of a training job has a row, from which gpuadm explain kno
                                      &workload::TrainCheckRow::id) == 1,
                   finding.id);
 }
+
+TEST_CASE("ranks that must share a node are not connected by NVLink") {
+  workload::TrainJob job = two_ranks();
+  job.placement = workload::Placement::anywhere;
+  facts::ClusterFacts cluster;
+  facts::Node node;
+  node.name = "gpu1";
+  node.conditions["Ready"] = {"True", ""};
+  cluster.nodes = {node};
+  const workload::GpuSupply supply;
+  const workload::TrainCheckInputs in{.job = job, .cluster = cluster, .supply = supply};
+  const auto noted = [&](const char* gpus) {
+    job.roles.front().gpus = *workload::parse_gpus("--gpus", gpus);
+    const auto found = workload::examine_train(in);
+    return std::ranges::count(found, "train.nvlink", &report::Finding::id) > 0;
+  };
+  CHECK(noted("1"));
+  CHECK(!noted("1/2"));  // NCCL needs a GPU for each rank
+  CHECK(!noted("0"));
+  cluster.nodes->push_back(node);
+  cluster.nodes->back().name = "gpu2";
+  CHECK(!noted("1"));
+  cluster.nodes->pop_back();
+  job.placement = workload::Placement::one_per_node;
+  CHECK(!noted("1"));
+}

@@ -147,6 +147,9 @@ struct Nvidia {
   FabricManager fabric_manager;
   Toolkit toolkit;
   std::optional<std::string> ctk;  ///< version of nvidia-ctk
+  /// The pods to which the kubelet has allocated a GPU, a share of it or a MIG instance, by its UUID;
+  /// nothing: that was not read, or the kubelet does not name all of them by UUID.
+  std::optional<std::map<std::string, std::set<std::string>, std::less<>>> allocated;
 };
 
 /// The first complete driver root, or nullptr.

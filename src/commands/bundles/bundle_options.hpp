@@ -28,6 +28,7 @@ struct BundleCreateOptions {
   std::vector<std::string> skip;       ///< parts, as data/sources.yaml names them, and coredns
   std::vector<std::string> images;     ///< additional images
   std::vector<std::string> notebooks;  ///< frameworks, whose images of the catalog are included
+  std::vector<std::string> engines;    ///< that serve models, whose images of the catalog are included
   std::vector<std::string> addons;     ///< whose images of the catalog are included
   std::filesystem::path sign;  ///< a private key for ssh-keygen, or the public half of one in the agent
 };

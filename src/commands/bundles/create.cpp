@@ -213,7 +213,9 @@ Result<Outcome> bundle_create(const BundleCreateOptions& options, Io& io) {
   TRY(choose_sources(sources, needs, options.skip));
   const bool driver = TRY(needs_driver(needs, options.skip));
   for (const std::string& image : options.images) (void)TRY(base::parse_image_reference(image));
-  const std::vector<std::string> notebooks = TRY(notebook_images(store, needs, options.notebooks));
+  const std::vector<std::string> notebooks =
+      TRY(catalog_images(store, needs, notebook_images, options.notebooks));
+  const std::vector<std::string> engines = TRY(catalog_images(store, needs, engine_images, options.engines));
   const std::vector<std::string> addons =
       TRY(addon_images(library.catalog(), needs.kubernetes, options.addons));
 
@@ -235,6 +237,7 @@ Result<Outcome> bundle_create(const BundleCreateOptions& options, Io& io) {
   for (const SourceImage& image : sources.images) images.push_back(image.name);
   images.insert(images.end(), options.images.begin(), options.images.end());
   images.insert(images.end(), notebooks.begin(), notebooks.end());
+  images.insert(images.end(), engines.begin(), engines.end());
   images.insert(images.end(), addons.begin(), addons.end());
   for (std::string& image : images) image = base::full_name(TRY(base::parse_image_reference(image)));
   for (auto it = images.begin(); it != images.end(); ++it)
@@ -268,6 +271,9 @@ void add_create(Line& line, BundleCreateOptions& options) {
   line.list("--addon", options.addons, "ADDON,...", "Images of add-ons (gpuadm addon list; default: none)");
   line.list("--notebook", options.notebooks, "FRAMEWORK,...",
             "Images for gpuadm notebook create: pytorch, tensorflow (several GB each; default: none)");
+  line.list("--serve", options.engines, "ENGINE,...",
+            "Images for gpuadm serve create: vllm, sglang, llama.cpp, ollama, triton (several GB each; "
+            "default: none)");
   add_sign(line, options.sign);
 }
 

@@ -279,21 +279,23 @@ Result<> choose_sources(Sources& sources, const BundleNeeds& needs, const std::v
   return {};
 }
 
-Result<std::vector<std::string>> notebook_images(const assets::Store& store, const BundleNeeds& needs,
-                                                 const std::vector<std::string>& frameworks) {
+Result<std::vector<std::string>> catalog_images(const assets::Store& store, const BundleNeeds& needs,
+                                                const CatalogImages& group,
+                                                const std::vector<std::string>& names) {
   std::vector<std::string> images;
-  if (frameworks.empty()) return images;
+  if (names.empty()) return images;
   constexpr const char* file = "playbooks/catalog.yaml";
   const Tree catalog = TRY(base::yaml::read(TRY(store.read(file)), file));
-  const Tree* notebooks = catalog.find("notebooks");
+  const Tree* rows = catalog.find(group.section);
   std::vector<std::string> known;
-  if (notebooks)
-    for (const auto& [framework, entries] : notebooks->entries()) known.push_back(framework);
-  for (const std::string& framework : frameworks) {
-    const Tree* entries = notebooks ? notebooks->find(framework) : nullptr;
+  if (rows)
+    for (const auto& [name, row] : rows->entries()) known.push_back(name);
+  for (const std::string& name : names) {
+    const Tree* row = rows ? rows->find(name) : nullptr;
+    const Tree* entries = row && row->is_map() ? row->find("images") : row;
     if (!entries)
       return base::fail(Fault::usage,
-                        fmt::format("--notebook {}: unknown framework", base::printable(framework, 50)),
+                        fmt::format("{} {}: unknown {}", group.option, base::printable(name, 50), group.noun),
                         "known: " + base::join(known, ", ") + "; other images: --image NAME");
     for (const Tree& entry : entries->items())
       if (needs.gpus || !entry.find("cuda")) images.push_back(text_at(entry, {"image"}));

@@ -64,11 +64,18 @@ struct Sources {
 [[nodiscard]] Result<> choose_sources(Sources& sources, const BundleNeeds& needs,
                                       const std::vector<std::string>& skip);
 
-/// The images with which `gpuadm notebook create` runs these frameworks: of every CUDA version, and the one
-/// without; only that one if no host has a GPU. Fault::usage for an unknown framework.
-[[nodiscard]] Result<std::vector<std::string>> notebook_images(const assets::Store& store,
-                                                               const BundleNeeds& needs,
-                                                               const std::vector<std::string>& frameworks);
+/// A section of playbooks/catalog.yaml whose rows have images: a list, or a map with `images`.
+struct CatalogImages {
+  const char *section, *option, *noun;
+};
+inline constexpr CatalogImages notebook_images{"notebooks", "--notebook", "framework"},
+    engine_images{"serve", "--serve", "engine"};
+/// The images of these rows: of every CUDA version, and those without; only these if no host has a GPU.
+/// Fault::usage for an unknown row.
+[[nodiscard]] Result<std::vector<std::string>> catalog_images(const assets::Store& store,
+                                                              const BundleNeeds& needs,
+                                                              const CatalogImages& group,
+                                                              const std::vector<std::string>& names);
 
 /// The images of add-ons. Fault::usage for an unknown one, and for one that gpuadm does not install.
 [[nodiscard]] Result<std::vector<std::string>> addon_images(const playbook::Catalog& catalog,

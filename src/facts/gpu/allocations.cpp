@@ -1,5 +1,10 @@
 #include "gpuadm/base/json.hpp"
+#include "gpuadm/base/text.hpp"
 #include "gpuadm/facts/gpu_users.hpp"
+
+#include "facts/read.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 
@@ -65,6 +70,24 @@ base::Result<GpuAllocations> parse_gpu_allocations(std::string_view checkpoint) 
     }
   found.complete = any && named;
   return found;
+}
+
+void read_allocations(const Sections& sections, Facts& facts) {
+  const Section* checkpoint = sections.find("kubelet-devices");
+  if (!checkpoint || checkpoint->status != 0) return;
+  const auto allocations = parse_gpu_allocations(checkpoint->text());
+  if (!allocations || !allocations->complete) return;
+  std::map<std::string, std::string, std::less<>> names;
+  for (const std::string_view folder : sections.lines("gpu-pods"))
+    if (const auto part = base::split(folder, '_'); part.size() == 3)
+      names.emplace(std::string(part[2]), fmt::format("{}/{}", part[0], part[1]));
+  auto& allocated = facts.nvidia.allocated.emplace();
+  for (const auto& [uuid, pods] : allocations->pods)
+    for (const std::string& uid : pods) {
+      const auto name = names.find(uid);
+      // Without a folder it has not started yet, or is gone.
+      allocated[uuid].insert(name == names.end() ? "pod " + uid : name->second);
+    }
 }
 
 }  // namespace facts

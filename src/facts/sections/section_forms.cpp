@@ -258,6 +258,8 @@ constexpr std::array forms = std::to_array<SectionForm>({
     {"nvidia-smi-nvlink-errors", with_links, smi_links, some, zero},
     {"nvidia-smi-topology", with_several_gpus, smi_topology, some, zero},
     {"nvlink-managers", nullptr, path, all, any},
+    {"kubelet-devices", nullptr, json_or_error, some, zero},
+    {"gpu-pods", nullptr, nullptr, all, none},
 });
 
 /// kubectl's exit status shows that there is no such kind; the readers of the tables evaluate it.

@@ -115,6 +115,12 @@ Tree nvidia_tree(const Facts& f) {
        {"smiSays", f.nvidia.smi_message},
        {"gpus", list_of(f.nvidia.gpus, gpu)}});
   if (!f.nvidia.quarantine.empty()) tree.set("quarantine", list_of(f.nvidia.quarantine, quarantined));
+  if (f.nvidia.allocated) {
+    Tree allocated = Tree::map();
+    for (const auto& [uuid, pods] : *f.nvidia.allocated)
+      allocated.set(uuid, Tree::list_of(std::vector(pods.begin(), pods.end())));
+    tree.set("allocated", std::move(allocated));
+  }
   return tree;
 }
 

@@ -120,16 +120,17 @@ double capacity(const PodView& view, const Node& node, const std::string& resour
 
 double used(const PodView& view, const Node& node, const std::string& resource) {
   double sum = 0;
+  // Of pods that request the resource by its name, the scheduler makes a claim as well (from 1.36).
+  if (resource == "nvidia.com/gpu" && !node.allocatable.contains(resource))
+    return static_cast<double>(
+        std::ranges::count_if(facts::gpu_devices(view.cluster, node.name),
+                              [](const auto& device) { return !device.claim.empty(); }));
   if (!view.uses) return sum;
   for (const PodUse& use : *view.uses) {
     if (use.node != node.name || !use.is_active()) continue;
     if (resource == "pods") ++sum;
     if (const auto place = use.requests.find(resource); place != use.requests.end()) sum += place->second;
   }
-  if (resource == "nvidia.com/gpu" && !node.allocatable.contains(resource))
-    sum +=
-        static_cast<double>(std::ranges::count_if(facts::gpu_devices(view.cluster, node.name),
-                                                  [](const auto& device) { return !device.claim.empty(); }));
   return sum;
 }
 

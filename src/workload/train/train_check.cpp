@@ -40,6 +40,7 @@ constexpr TrainCheckRow rows[] = {
     {"train.resources", "a node has the CPUs and the memory of a rank", "it stays Pending otherwise"},
     {"train.shm", "/dev/shm is smaller than the memory of a rank", "its files count as memory"},
     {"train.volume", "the claims exist, and all ranks can mount them", "ranks do not start otherwise"},
+    {"train.nvlink", "ranks of one node are in one pod", "NCCL uses the network between pods"},
     {"train.rdma", "ranks request the RDMA devices of nodes", "NCCL uses TCP otherwise"},
     {"train.clock-skew", "the clocks of the nodes agree", "certificates and logs depend on them"},
     {"train.limits", "the ranks may use enough memory and files", "data loaders and RDMA fail otherwise"},
@@ -76,6 +77,7 @@ class Checks {
     resources();
     shm();
     volumes();
+    nvlink();
     rdma();
     clocks();
     return std::move(findings_);
@@ -251,6 +253,22 @@ class Checks {
         names.empty() ? "the namespace has no claims" : "claims: " + names,
         fmt::format("gpuadm storage claim {} --size 10Gi --on STORAGE -n {}", base::printable(claim, 80),
                     in_.job.ns));
+  }
+
+  /// A pod sees no GPU of another one, so NCCL connects them over the network, also on one node. Figures:
+  /// docs/gpu-proof.md, two H200.
+  void nvlink() {
+    if (in_.job.placement == Placement::one_per_node) return;
+    int ranks = 0;
+    for (const auto& [request, pods] : requests_of(in_.job))
+      if (request.form == GpuRequest::Form::whole) ranks += pods;
+    const auto nodes = usable().size();
+    if (ranks < 2 || std::cmp_less_equal(ranks, nodes)) return;
+    add("nvlink", Verdict::fail, Severity::note,
+        fmt::format("{} ranks with GPUs share {}: NCCL uses the network between their pods", ranks,
+                    nodes == 1 ? "a node" : fmt::format("{} nodes", nodes)),
+        "2.5 GB/s between two H200 of one node, and 300 GB/s in one pod",
+        "one rank for each node, with all GPUs that it uses there: --nodes and --gpus");
   }
 
   void rdma() {

@@ -146,6 +146,20 @@ Result<ServeProof> prove_completion(const CompletionTarget& target, std::chrono:
                   proof.refused));
 }
 
+Result<std::string> first_model(const CompletionTarget& target, std::chrono::seconds timeout,
+                                base::Interrupt& interrupt) {
+  http::Call call{.address = target.address, .port = target.port, .path = "/v1/models"};
+  if (!target.key.empty()) call.headers = {{"Authorization", "Bearer " + target.key.reveal()}};
+  const auto answer = http::call(std::move(call), base::Clock::now() + timeout, interrupt);
+  if (!answer && answer.error().fault == Fault::parse) return std::string();
+  if (!answer) return std::unexpected(answer.error());
+  const auto tree =
+      answer->status == 200 ? base::json::read(answer->body, "/v1/models") : Result<Tree>(Tree());
+  const Tree* models = tree && tree->is_map() ? tree->find("data") : nullptr;
+  if (!models || models->items().empty() || !models->items().front().is_map()) return std::string();
+  return base::text_of(models->items().front(), "id");
+}
+
 std::string describe(const ServeProof& proof) {
   const std::string answered = fmt::format("{} tokens, the first after {:.2f}s, then {:.1f} a second",
                                            proof.tokens, proof.first_token, proof.tokens_a_second);

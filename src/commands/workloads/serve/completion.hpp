@@ -54,6 +54,10 @@ struct ServeProof {
 /// interrupted.
 [[nodiscard]] Result<ServeProof> prove_completion(const CompletionTarget& target,
                                                   std::chrono::seconds timeout, base::Interrupt& interrupt);
+/// The first model that GET /v1/models names, as servers with OpenAI's API do; empty: it is answered with
+/// something else. Fault::unreachable, timeout, interrupted.
+[[nodiscard]] Result<std::string> first_model(const CompletionTarget& target, std::chrono::seconds timeout,
+                                              base::Interrupt& interrupt);
 /// "12 tokens, the first after 0.21s, then 35.1 a second; refused without the key (401)"
 [[nodiscard]] std::string describe(const ServeProof& proof);
 

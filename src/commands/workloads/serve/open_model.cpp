@@ -18,7 +18,7 @@ namespace {
 using base::Tree;
 
 /// The first completion may compile kernels.
-constexpr std::chrono::seconds proof_timeout{600};
+constexpr std::chrono::seconds proof_timeout{600}, models_timeout{30};
 /// Nodes forward a Service to a new pod a moment after it is ready.
 constexpr std::chrono::seconds forwarding_timeout{60};
 
@@ -93,6 +93,26 @@ Result<std::string> prove_model(ReachedCluster& cluster, const NamedService& ser
   const OpenService open = TRY(reach_new_endpoint(cluster, TRY(endpoint_of(objects, service)), health));
   return describe(TRY(prove_completion({open.address, open.port, service.name, key}, proof_timeout,
                                        cluster.connections().interrupt())));
+}
+
+Result<std::string> prove_image(ReachedCluster& cluster, const NamedService& service, const base::Secret& key,
+                                const std::string& health, Io& io) {
+  const auto objects = TRY(find_service(cluster, service));
+  const OpenService open = TRY(reach_new_endpoint(cluster, TRY(endpoint_of(objects, service)), health));
+  base::Interrupt& interrupt = cluster.connections().interrupt();
+  CompletionTarget target{open.address, open.port, {}, key};
+  target.model = TRY(first_model(target, models_timeout, interrupt));
+  if (target.model.empty())
+    return std::string(
+        "only its health was checked: its API is not OpenAI's, as GET /v1/models names no model");
+  if (io.err_style.verbosity != report::Verbosity::quiet)
+    io.err(fmt::format("waiting for a completion (at most {})\n",
+                       base::human_seconds(static_cast<double>(proof_timeout.count()))));
+  const auto proof = prove_completion(target, proof_timeout, interrupt);
+  if (proof) return "answered: " + describe(*proof);
+  if (proof.error().fault == base::Fault::interrupted) return std::unexpected(proof.error());
+  return fmt::format("its health was checked, and GET /v1/models names {}, but {}",
+                     base::printable(target.model, 100), proof.error().what);
 }
 
 Result<Outcome> open_model(ReachedCluster& cluster, const NamedService& service, std::uint16_t port, Io& io) {

@@ -14,6 +14,10 @@ namespace commands {
 /// server takes none.
 [[nodiscard]] Result<std::string> prove_model(ReachedCluster& cluster, const NamedService& service,
                                               const base::Secret& key, const std::string& health, Io& io);
+/// The same of an image of the operator if it has OpenAI's API, which GET /v1/models shows. What is not
+/// answered is in the sentence, and no error: the image may serve something else.
+[[nodiscard]] Result<std::string> prove_image(ReachedCluster& cluster, const NamedService& service,
+                                              const base::Secret& key, const std::string& health, Io& io);
 /// Writes the key file, prints how it is used, and keeps a tunnel open until Ctrl-C if one is needed. `port`:
 /// of the tunnel; 0: any that is free.
 [[nodiscard]] Result<Outcome> open_model(ReachedCluster& cluster, const NamedService& service,

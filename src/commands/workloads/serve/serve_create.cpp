@@ -194,8 +194,11 @@ std::chrono::seconds timeout_of(const ServeCreateOptions& options, const ServePl
 
 Result<std::string> prove_plan(const ServePlan& plan, const NamedService& service, const base::Secret& key,
                                ReachedCluster& cluster, Io& io) {
-  if (!plan.server.engine.is_openai()) return std::string();
-  return prove_model(cluster, service, key, workload::health_of(plan.server), io);
+  const std::string health = workload::health_of(plan.server);
+  if (plan.server.engine.api.empty()) return prove_image(cluster, service, key, health, io);
+  if (!plan.server.engine.is_openai())
+    return std::string("only its health was checked, because its API is not OpenAI's");
+  return "answered: " + TRY(prove_model(cluster, service, key, health, io));
 }
 
 Result<Outcome> show_ready(const ServeCreateOptions& options, const ServePlan& plan, const std::string& node,
@@ -211,8 +214,7 @@ Result<Outcome> show_ready(const ServeCreateOptions& options, const ServePlan& p
       return std::unexpected(std::move(error));
     }
   io.out(result_of(plan, service, node));
-  io.out(proven.empty() ? "  only its health was checked, because its API is not OpenAI's\n"
-                        : fmt::format("  answered: {}\n", proven));
+  io.out(fmt::format("  {}\n", proven));
   return show_use(options, service, plan.server.engine.port,
                   {plan.server.engine.api, plan.server.engine.no_key}, cluster, io);
 }

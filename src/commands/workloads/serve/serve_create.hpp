@@ -60,7 +60,7 @@ struct ServeCreateOptions {
                                                   const std::vector<base::Tree>& existing,
                                                   const ServedModel& served, ReachedCluster& cluster);
 
-/// One completion, if its API is known. Returns the sentence about it, or empty.
+/// One completion, if it has OpenAI's API. Returns the sentence about what was seen.
 [[nodiscard]] Result<std::string> prove_plan(const ServePlan& plan, const NamedService& service,
                                              const base::Secret& key, ReachedCluster& cluster, Io& io);
 /// Writes the key file, and prints the result and how it is used.
