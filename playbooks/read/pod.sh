@@ -99,7 +99,8 @@ around() {
   table pod-owners "-n $namespace deployments,statefulsets,daemonsets,replicasets,jobs,cronjobs" '{.kind}' '{.metadata.name}' \
     '{.metadata.ownerReferences[0].kind}' '{.metadata.ownerReferences[0].name}' '{.metadata.labels.gpuadm\.io/name}' \
     '{.spec.replicas}{.spec.parallelism}' '{range .status.conditions[*]}{.type}={.status}:{.reason}:{.message};;{end}' \
-    '{.metadata.creationTimestamp}' '{.spec.suspend}' '{.metadata.labels.gpuadm\.io/kind}'
+    '{.metadata.creationTimestamp}' '{.spec.suspend}' '{.metadata.labels.gpuadm\.io/kind}' \
+    '{.metadata.labels.kueue\.x-k8s\.io/queue-name}'
   table pod-events "-n $namespace events" '{.involvedObject.kind}' '{.involvedObject.name}' '{.type}' '{.reason}' '{.count}' \
     '{.firstTimestamp}' '{.lastTimestamp}' '{.eventTime}' '{.message}'
   quotas "-n $namespace"

@@ -75,7 +75,8 @@ PodOwner read_owner(const Row& row) {
                  .conditions = read_conditions(row.text(6)),
                  .created = base::parse_time(row.text(7)),
                  .suspended = row.text(8) == "true",
-                 .label = row.text(9)};
+                 .label = row.text(9),
+                 .queue = row.text(10)};
   if (const auto count = base::to_int(row.text(5))) owner.count = static_cast<int>(*count);
   return owner;
 }

@@ -34,11 +34,26 @@ std::vector<Tree> list(const char* text) {
 /// The objects of an add-on with every value that its manifest uses.
 std::vector<Tree> objects_of(const Addon& one) {
   workload::AddonValues values;
-  for (const char* name :
-       {"default_class_node", "default_class_folder", "local_path_image", "local_path_helper_image",
-        "metrics_server_image", "kubelet_insecure", "dcgm_exporter_image", "interval_milliseconds",
-        "prometheus_image", "prometheus_config", "prometheus_config_sum", "retention", "retention_size",
-        "jupyterhub_hub_image", "jupyterhub_proxy_image", "hub_config", "hub_settings", "hub_sum"})
+  for (const char* name : {"default_class_node",
+                           "default_class_folder",
+                           "local_path_image",
+                           "local_path_helper_image",
+                           "metrics_server_image",
+                           "kubelet_insecure",
+                           "kueue_image",
+                           "kueue_manifest_sum",
+                           "dcgm_exporter_image",
+                           "interval_milliseconds",
+                           "prometheus_image",
+                           "prometheus_config",
+                           "prometheus_config_sum",
+                           "retention",
+                           "retention_size",
+                           "jupyterhub_hub_image",
+                           "jupyterhub_proxy_image",
+                           "hub_config",
+                           "hub_settings",
+                           "hub_sum"})
     values[name] = std::string("value of ") + name;
   auto made = workload::addon_objects(one, *assets::Store::shipped(one.manifest), values);
   REQUIRE_MESSAGE(made, one.name, ": ", made ? "" : made.error().what);
@@ -87,7 +102,7 @@ TEST_CASE("the catalogue: names, at most three settings, a proof, and a manifest
     CHECK_FALSE(one.proof.empty());
     CHECK(assets::Store::shipped(one.manifest));
   }
-  CHECK(names.size() == 6);
+  CHECK(names.size() == 7);
   CHECK(workload::find_addon("promtheus").error().hint == "did you mean prometheus?");
   CHECK(workload::find_installable_addon("kubeflow-trainer").error().hint ==
         "gpuadm addon show kubeflow-trainer");

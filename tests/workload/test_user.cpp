@@ -234,6 +234,8 @@ TEST_CASE("a user has these rights and no others") {
                                                       {"Role apps/daemonsets", reads},
                                                       {"Role apps/controllerrevisions", reads},
                                                       {"Role batch/cronjobs", reads},
+                                                      {"Role kueue.x-k8s.io/localqueues", reads},
+                                                      {"Role kueue.x-k8s.io/workloads", reads},
                                                       {"Role /namespaces", "get"},
                                                       {"ClusterRole /nodes", reads},
                                                       {"ClusterRole storage.k8s.io/storageclasses", reads},

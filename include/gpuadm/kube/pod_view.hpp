@@ -28,6 +28,7 @@ struct PodOwner {
   std::optional<double> created;
   bool suspended = false;
   std::string label;  ///< gpuadm's label `kind`: "notebook", "serve", "train"; empty: none
+  std::string queue;  ///< of Kueue, which admits the suspended Job; empty: none
 };
 
 struct PodEvent {

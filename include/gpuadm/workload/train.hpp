@@ -64,7 +64,8 @@ struct TrainJob {
   /// How often gpuadm starts all ranks again after one has failed. Nothing: it does not, and `train resume`
   /// needs a directory for checkpoints.
   std::optional<int> restarts;
-  base::Tree labels;                   ///< of its Jobs, for other controllers; null: none
+  base::Tree labels;  ///< of its Jobs, for other controllers; null: none
+  std::string queue;  ///< LocalQueue that admits its Job, which is created suspended; empty: none
   std::vector<std::string> sidecars;   ///< containers that the kubelet ends with a rank
   std::vector<base::Tree> companions;  ///< objects of the same file: ConfigMaps, Secrets, Services, claims
   std::vector<SourceFile> source;
@@ -130,6 +131,9 @@ struct TrainContext {
   /// Service -> address; without it: the variable that the kubelet sets from the Service.
   std::map<std::string, std::string> addresses;
 };
+/// Fault::blocked if a queue cannot admit all ranks of the job together: it admits a Job, and counts
+/// resources of device plugins.
+[[nodiscard]] Result<> check_queue(const TrainJob& job, JobForm form, const GpuSupply& supply);
 /// Fault::usage if a role needs something that its pod does not have, such as a command.
 [[nodiscard]] Result<TrainObjects> objects_of(const TrainJob& job, const TrainContext& context);
 
@@ -167,6 +171,7 @@ struct TrainState {
   std::string why;                ///< of a Job that failed without a failed pod: "DeadlineExceeded"
   std::vector<std::string> jobs;  ///< names of its Jobs
   bool has_followers = false;     ///< ranks that run as long as the others
+  bool queued = false;            ///< its Job is suspended, and starts when its queue admits it
   /// The first failed rank, or nullptr. One that was killed precedes those that exited, which they also do
   /// when they lose their connection to it.
   [[nodiscard]] const RankState* failed() const;

@@ -3,6 +3,8 @@
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/session/run_playbook.hpp"
 
+#include "commands/install/addon/queues.hpp"
+
 #include <fmt/format.h>
 
 namespace commands {
@@ -81,6 +83,9 @@ Result<Outcome> UsersStage::apply(report::Reporter& reporter, Io& io) {
     reporter.on(event_of(step_of(name), Did::applied, title));
     session::notify(reporter, Did::note, made(user, *certificate));
   }
+  if (users->changes.empty()) return Outcome::done;
+  if (const auto updated = update_queues_of_users(client, io); !updated)
+    return failed({}, updated.error(), reporter);
   return Outcome::done;
 }
 

@@ -2,6 +2,7 @@
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/report/columns.hpp"
 #include "gpuadm/workload/objects.hpp"
+#include "gpuadm/workload/queue.hpp"
 #include "gpuadm/workload/service_pod.hpp"
 #include "gpuadm/workload/state.hpp"
 
@@ -44,6 +45,14 @@ Result<Outcome> workload_list(const WorkloadListOptions& options, Io& io) {
                                                   .ns = options.ns,
                                                   .selector = workload::selector_of(options.kind)}));
   std::vector<WorkloadRow> rows = workload::workload_rows(objects);
+  if (workload::has_queued(objects)) {
+    const bool is_limited = cluster->client().is_limited();
+    workload::add_places(rows, objects,
+                         workload::queued_jobs(TRY(cluster->client().get(
+                             {.kinds = {"workloads.kueue.x-k8s.io", "localqueues.kueue.x-k8s.io"},
+                              .ns = is_limited ? options.ns : std::string(),
+                              .selector = {}}))));
+  }
   if (options.kind.empty()) {
     const facts::ClusterFacts view = TRY(cluster->client().read_nodes_and_pods());
     for (WorkloadRow& row : workload::other_gpu_rows(view, objects))

@@ -101,8 +101,26 @@ const PodEvent* failed_create(const PodView& view, const std::vector<const PodOw
   return found;
 }
 
+/// A Job that Kueue has not admitted; why is the message of the last event of its Workload, "job-NAME-SUFFIX"
+/// (https://kueue.sigs.k8s.io/docs/tasks/troubleshooting/troubleshooting_jobs/).
+PodLink in_queue(const PodOwner& owner, const PodTarget& target, const PodView& view) {
+  const PodEvent* last = nullptr;
+  const std::string prefix = "job-" + owner.name + "-";
+  if (view.events)
+    for (const PodEvent& event : *view.events)
+      if (event.kind == "Workload" && event.type == "Warning" && event.name.starts_with(prefix) &&
+          event.name.find('-', prefix.size()) == std::string::npos)
+        last = &event;
+  const std::string why = last ? ": " + brief(last->message) : "";
+  return broken(
+      "created", "queued",
+      fmt::format("{}/{} waits in the queue {}{}", base::lower(owner.kind), owner.name, owner.queue, why),
+      last ? std::vector{evidence(*last, view)} : std::vector<std::string>(),
+      fmt::format("gpuadm workload list -n {}", target.ns));
+}
+
 /// States of controllers that want no pods, or no further ones.
-std::optional<PodLink> by_state(const PodOwner& owner, const PodTarget& target) {
+std::optional<PodLink> by_state(const PodOwner& owner, const PodTarget& target, const PodView& view) {
   const std::string name = base::lower(owner.kind) + "/" + owner.name;
   const auto condition = [&](const char* type) {
     const auto place = owner.conditions.find(type);
@@ -116,6 +134,7 @@ std::optional<PodLink> by_state(const PodOwner& owner, const PodTarget& target) 
         {failed->reason}, fmt::format("kubectl -n {} describe {}", target.ns, name));
   if (const auto* failure = condition("ReplicaFailure"))
     return refused(failure->message, target.ns, {fmt::format("{}: {}", name, brief(failure->message))});
+  if (owner.suspended && !owner.queue.empty()) return in_queue(owner, target, view);
   if (owner.suspended)
     return broken(
         "created", "suspended", fmt::format("{} is suspended", name), {},
@@ -164,7 +183,7 @@ PodLink created(const PodView& view, const PodTarget& target) {
   if (const auto* event = failed_create(view, owners))
     return refused(event->message, target.ns, {evidence(*event, view)});
   for (const PodOwner* owner : owners)
-    if (auto link = by_state(*owner, target)) return std::move(*link);
+    if (auto link = by_state(*owner, target, view)) return std::move(*link);
   std::vector<std::string> seen;
   if (view.uses)
     for (const PodUse& use : *view.uses)

@@ -138,7 +138,10 @@ PodExplanation without_pod(const PodView& view, const PodTarget& target) {
   explanation.verdict = verdict_of({}, explanation.first());
   explanation.verdict.stage = Stage::no_pod;
   const bool is_done = link.state == LinkState::passed;
-  explanation.status = is_done ? "Completed" : link.reason == "stopped" ? "Stopped" : "No pod";
+  explanation.status = is_done                    ? "Completed"
+                       : link.reason == "stopped" ? "Stopped"
+                       : link.reason == "queued"  ? "Queued"
+                                                  : "No pod";
   if (!is_done)
     for (const auto& [name, function] : later_links)
       explanation.links.push_back(pod::pending(name, "not reached"));

@@ -1,6 +1,7 @@
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/workload/addon.hpp"
 #include "gpuadm/workload/objects.hpp"
+#include "gpuadm/workload/queue.hpp"
 
 #include <fmt/format.h>
 
@@ -70,6 +71,18 @@ std::vector<Addon> make_catalogue() {
            "a user logs in, starts a notebook with a GPU if the cluster has one, and runs a program in it",
        .data = "the claim gpuadm-jupyterhub/files on the storage, with the files of all users",
        .by_hand = ""},
+      {.name = kueue_addon,
+       .message = "Queues of jobs for GPUs, with a share for each user",
+       .ns = "gpuadm-kueue",
+       .manifest = "templates/addons/kueue.yaml",
+       .images = {"kueue_image"},
+       .settings =
+           {{"sharing", "strict|borrow|reclaim",
+             "GPUs of a share that its user does not use: they stay free, others borrow them until their "
+             "jobs end (default borrow), or until the user needs them"}},
+       .proof = "a job in a queue is admitted and runs, and one over the quota waits",
+       .data = "",
+       .by_hand = ""},
       {.name = "kubeflow-trainer",
        .message = "Operator for TrainJob objects (not installed by gpuadm)",
        .ns = "",
@@ -109,6 +122,8 @@ Result<> check_value(const std::string& name, const std::string& value) {
     TRY(size_of("--set size", value));
   } else if (name == "kubelet-tls") {
     if (value != "skip" && value != "verify") return refuse(name, value, "skip or verify");
+  } else if (name == "sharing") {
+    if (!parse_sharing(value)) return refuse(name, value, "strict, borrow or reclaim");
   } else if (name == "interval") {
     if (!is_number(value, shortest_interval, longest_interval))
       return refuse(name, value, fmt::format("seconds, {} to {}", shortest_interval, longest_interval));

@@ -1,4 +1,5 @@
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/workload/queue.hpp"
 
 #include "workload/train/train_pod.hpp"
 #include "workload/train/train_rank.hpp"
@@ -64,6 +65,7 @@ Result<Tree> repeated(const Tree& job, int attempt) {
   // Kubernetes adds a selector and labels with the id of the Job.
   Tree& spec = next["spec"];
   for (const char* key : {"selector", "manualSelector"}) spec.erase(key);
+  if (next.at({"metadata", "labels", queue_label})) spec.set("suspend", true);
   if (const Tree* completions = spec.find("completions")) spec.set("parallelism", *completions);
   Tree& metadata = spec["template"]["metadata"];
   metadata.erase("creationTimestamp");

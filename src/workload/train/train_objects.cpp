@@ -1,5 +1,6 @@
 #include "gpuadm/base/files.hpp"
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/workload/queue.hpp"
 
 #include "workload/train/train_names.hpp"
 #include "workload/train/train_pod.hpp"
@@ -61,6 +62,7 @@ Tree metadata_of_job(const TrainJob& job, const std::string& name, const Role& r
   }
   if (job.restarts) all["annotations"].set(restarts_annotation, std::to_string(*job.restarts));
   if (role.ends_with_job) all["annotations"].set(follower_annotation, "true");
+  if (!job.queue.empty()) all["labels"].set(queue_label, job.queue);
   return all;
 }
 
@@ -72,6 +74,7 @@ Tree job_of(const TrainJob& job, Tree metadata, Tree pod, std::optional<int> ind
     spec.set("completions", *indexes);
     spec.set("parallelism", *indexes);
   }
+  if (!job.queue.empty()) spec.set("suspend", true);
   if (job.timeout > 0) spec.set("activeDeadlineSeconds", static_cast<std::int64_t>(job.timeout));
   spec.set("template", std::move(pod));
   return Tree::map_of({{"apiVersion", "batch/v1"},
@@ -157,6 +160,22 @@ std::vector<Tree> companions_of(const TrainJob& job) {
     one["metadata"]["labels"].merge(labels_of(job));
   }
   return companions;
+}
+
+Result<> check_queue(const TrainJob& job, JobForm form, const GpuSupply& supply) {
+  if (job.queue.empty()) return {};
+  if (form == JobForm::one_per_rank && job.ranks() > 1)
+    return base::fail(
+        Fault::blocked,
+        fmt::format("the ranks of {} differ, so each is a Job, and a queue would admit them one by "
+                    "one",
+                    job.name),
+        "without a queue, --wait 12h waits until all of them fit");
+  if (!supply.claims.empty() &&
+      std::ranges::any_of(job.roles, [](const Role& role) { return role.gpus.any(); }))
+    return base::fail(Fault::blocked, "this cluster allocates GPUs by claims, which its queues do not count",
+                      "without a queue, --wait 12h waits for free GPUs");
+  return {};
 }
 
 Result<> check_sidecars(const TrainJob& job, const std::optional<base::Version>& oldest) {

@@ -1,4 +1,5 @@
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/workload/queue.hpp"
 
 #include "workload/train/train_rank.hpp"
 
@@ -125,6 +126,10 @@ TrainState state_of(const Key& key, const Parts& parts) {
   for (const Tree* job : parts.jobs) state.jobs.push_back(text_at(*job, {"metadata", "name"}));
   state.has_followers = std::ranges::any_of(parts.jobs, [](const Tree* job) { return follows(*job); });
   state.phase = phase_of(parts, state);
+  state.queued = !state.has_ended() && std::ranges::any_of(parts.jobs, [](const Tree* job) {
+    const Tree *suspend = job->at({"spec", "suspend"}), *labels = job->at({"metadata", "labels"});
+    return labels && labels->find(queue_label) && suspend && suspend->as_bool().value_or(false);
+  });
   return state;
 }
 

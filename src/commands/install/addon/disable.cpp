@@ -3,6 +3,7 @@
 #include "gpuadm/workload/objects.hpp"
 
 #include "commands/install/addon/owned.hpp"
+#include "commands/install/addon/queues.hpp"
 #include "commands/shared_options.hpp"
 #include "commands/workloads/storage/common.hpp"
 
@@ -16,7 +17,7 @@ namespace {
 
 struct AddonDisableOptions {
   AddonOptions addon;
-  bool force = false;  ///< also while users have notebooks, which end
+  bool force = false;  ///< also while users have notebooks, which end, or while jobs wait in queues
   Consent consent = Consent::ask;
 };
 
@@ -95,6 +96,7 @@ Result<Outcome> addon_disable(const AddonDisableOptions& options, Io& io) {
   }
   TRY(check_servers(*addon, options, client));
   TRY(check_class_users(*addon, client));
+  if (addon->name == workload::kueue_addon) TRY(check_queues_unused(client, options.force));
   const auto others = TRY(others_in(*addon, client));
   auto listed = inventory->objects;
   if (!others.empty())
@@ -108,7 +110,7 @@ Result<Outcome> addon_disable(const AddonDisableOptions& options, Io& io) {
       owned.objects, [](const Tree& object) { return text_of(object, "kind") != "Deployment"; });
   TRY(client.remove_objects({owned.objects.begin(), rest}));
   TRY(client.remove(std::string(addon->ns), {"pods"}, workload::selector_of(workload::addon_server_kind)));
-  TRY(client.remove_objects({rest, owned.objects.end()}));
+  TRY(delete_owned(*addon, {rest, owned.objects.end()}, client));
   TRY(forget_namespace(*addon, client));
   const std::string data = TRY(data_left(*addon, *inventory, options.addon, *cluster));
   io.out(fmt::format("the add-on {} is disabled: {} objects deleted\n", addon->name, owned.objects.size()));
@@ -130,7 +132,9 @@ Command addon_disable_command() {
           [](Line& line, AddonDisableOptions& options) {
             add_addon(line, options.addon);
             add_preview(line, options.consent);
-            line.flag("--force", options.force, "Also end the notebooks of users of JupyterHub");
+            line.flag(
+                "--force", options.force,
+                "Also end the notebooks of users of JupyterHub; of kueue, also while jobs wait in queues");
           },
       .examples = {{"gpuadm addon disable prometheus -f cluster.yaml", "its data stays"}},
       .run = addon_disable};

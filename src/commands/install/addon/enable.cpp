@@ -4,6 +4,7 @@
 
 #include "commands/install/addon/owned.hpp"
 #include "commands/install/addon/prove.hpp"
+#include "commands/install/addon/queues.hpp"
 #include "commands/shared_options.hpp"
 
 #include <fmt/format.h>
@@ -142,7 +143,7 @@ void withdraw_addon(const AddonPlan& plan, const Made& made, const AddonOptions&
   if (!owned)
     removed = std::unexpected(owned.error());
   else
-    removed = client.remove_objects(owned->objects);
+    removed = delete_owned(*plan.addon, owned->objects, client);
   if (removed) removed = forget_namespace(*plan.addon, client);
   if (removed && plan.volume && made.folder && !made.folder->existed)
     removed = remove_volume(*plan.volume, ClaimFiles::kept, client);
@@ -157,7 +158,8 @@ void withdraw_addon(const AddonPlan& plan, const Made& made, const AddonOptions&
 }
 
 Result<Outcome> print_objects(const AddonPlan& plan, const Io& io) {
-  for (const Tree& object : plan.objects) io.out("---\n" + base::yaml::write(object));
+  for (const auto* list : {&plan.objects, &plan.queues})
+    for (const Tree& object : *list) io.out("---\n" + base::yaml::write(object));
   return Outcome::done;
 }
 
@@ -184,6 +186,7 @@ Result<Outcome> addon_enable(const AddonEnableOptions& options, Io& io) {
   const auto seen = [&]() -> Result<std::string> {
     TRY(apply(plan, old, made, client, io));
     TRY(wait_addon(*addon, *cluster, options.timeout, io));
+    if (!plan.queues.empty()) TRY(enable_queues(*cluster, options.timeout, io));
     return prove_addon(*addon, *cluster, options.timeout, io);
   }();
   if (!seen) {

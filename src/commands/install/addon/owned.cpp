@@ -3,6 +3,8 @@
 #include "gpuadm/session/run_playbook.hpp"
 #include "gpuadm/workload/objects.hpp"
 
+#include "commands/install/addon/queues.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -65,6 +67,18 @@ Result<OwnedObjects> read_owned(const Addon& addon, const std::vector<ObjectName
                                 [](const Tree& object) { return text_of(object, "kind") == "Deployment"; });
   owned.kept = std::move(reviewed.kept);
   return owned;
+}
+
+Result<> delete_owned(const Addon& addon, const std::vector<Tree>& objects, session::ClusterClient& client) {
+  const auto definitions = std::ranges::find_if(
+      objects, [](const Tree& object) { return text_of(object, "kind") == "CustomResourceDefinition"; });
+  TRY(client.remove_objects({objects.begin(), definitions}));
+  if (definitions == objects.end()) return {};
+  // The controller would write to them until its pod has ended.
+  TRY(client.remove(std::string(addon.ns), {"pods"},
+                    workload::selector_of(workload::addon_kind, addon.name)));
+  TRY(delete_queues(client));
+  return client.remove_objects({definitions, objects.end()});
 }
 
 Result<std::vector<std::string>> others_in(const Addon& addon, session::ClusterClient& client) {

@@ -41,4 +41,9 @@ struct OwnedObjects {
 [[nodiscard]] Result<bool> confirm_deletion(const workload::Addon& addon, const OwnedObjects& owned,
                                             Consent consent, Io& io);
 
+/// Deletes objects of an add-on, as read_owned orders them: what runs first, and with definitions of kinds
+/// all objects of these kinds.
+[[nodiscard]] Result<> delete_owned(const workload::Addon& addon, const std::vector<base::Tree>& objects,
+                                    session::ClusterClient& client);
+
 }  // namespace commands

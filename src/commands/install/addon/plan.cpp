@@ -1,11 +1,14 @@
+#include "gpuadm/base/digest.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/yaml.hpp"
 #include "gpuadm/session/connections.hpp"
 #include "gpuadm/spec/storage.hpp"
 #include "gpuadm/workload/gpus.hpp"
 #include "gpuadm/workload/objects.hpp"
+#include "gpuadm/workload/queue.hpp"
 
 #include "commands/install/addon/owned.hpp"
+#include "commands/operate/user/user.hpp"
 #include "commands/workloads/storage/common.hpp"
 
 #include <fmt/format.h>
@@ -65,12 +68,30 @@ Result<AddonValues> dcgm_values(const AddonContext& context) {
   return AddonValues{{"interval_milliseconds", context.setting("interval", default_interval) + "000"}};
 }
 
+/// Kueue does not read its configuration again: the pod has its sum.
+Result<AddonValues> kueue_values(const AddonContext& context, AddonPlan& plan) {
+  session::ClusterClient& client = context.cluster.client();
+  const base::Version version = TRY(api_version_of(client));
+  if (version < workload::kueue_since)
+    return base::fail(
+        Fault::blocked,
+        fmt::format("Kueue needs Kubernetes {} or newer, this cluster has {}",
+                    workload::kueue_since.minor_text(), version.minor_text()),
+        "gpuadm train run with --wait 12h waits for free GPUs without a queue; or gpuadm upgrade");
+  const auto flavors = TRY(workload::queue_flavors(TRY(client.read_nodes_and_pods())));
+  const auto sharing = TRY(workload::parse_sharing(context.setting("sharing", "borrow")));
+  plan.queues = workload::queue_objects(flavors, TRY(read_users(client)), sharing);
+  const std::string manifest = TRY(context.cluster.assets().read(plan.addon->manifest));
+  return AddonValues{{"kueue_manifest_sum", base::sha256(manifest)}};
+}
+
 Result<AddonValues> own_values(const AddonContext& context, AddonPlan& plan) {
   const std::string_view name = plan.addon->name;
   if (name == "local-path") return local_path_values(context, plan);
   if (name == "dcgm-exporter") return dcgm_values(context);
   if (name == "prometheus") return prometheus_values(context, plan);
   if (name == "jupyterhub") return jupyterhub_values(context, plan);
+  if (name == workload::kueue_addon) return kueue_values(context, plan);
   const bool skip = context.setting("kubelet-tls", "skip") == "skip";
   if (skip)
     plan.notes.emplace_back(

@@ -38,7 +38,8 @@ struct AddonPlan {
   std::vector<base::Tree> objects;  ///< in the order of creation, the namespace first; without the inventory
   std::optional<ClaimPlan> volume;  ///< on a storage; its objects are in `objects`
   std::optional<ClaimPlan> class_storage;  ///< of local-path: where its volumes are
-  std::vector<std::string> notes;          ///< for the operator
+  std::vector<base::Tree> queues;  ///< of kueue, which must run before they are made: see update_queues
+  std::vector<std::string> notes;  ///< for the operator
 };
 
 /// From the cluster as it is now. Fault::usage for invalid settings and files, Fault::blocked if it cannot

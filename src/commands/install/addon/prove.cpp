@@ -4,6 +4,7 @@
 #include "gpuadm/kube/quantity.hpp"
 #include "gpuadm/workload/addon_proof.hpp"
 #include "gpuadm/workload/objects.hpp"
+#include "gpuadm/workload/queue.hpp"
 
 #include "commands/inspect/explain_pod.hpp"
 #include "commands/workloads/wait_ready.hpp"
@@ -158,6 +159,7 @@ Result<std::string> prove_addon(const Addon& addon, ReachedCluster& cluster, std
   if (addon.name == "metrics-server") return prove_metrics_server(cluster, timeout);
   if (addon.name == "dcgm-exporter") return prove_dcgm(addon, cluster, timeout);
   if (addon.name == "prometheus") return prove_prometheus(addon, cluster, timeout);
+  if (addon.name == workload::kueue_addon) return prove_kueue(addon, cluster, timeout);
   return prove_jupyterhub(addon, cluster, timeout, io);
 }
 

@@ -40,6 +40,8 @@ template <class Attempt>
 /// Proofs of single add-ons.
 [[nodiscard]] Result<std::string> prove_local_path(const workload::Addon& addon, ReachedCluster& cluster,
                                                    std::chrono::seconds timeout);
+[[nodiscard]] Result<std::string> prove_kueue(const workload::Addon& addon, ReachedCluster& cluster,
+                                              std::chrono::seconds timeout);
 [[nodiscard]] Result<std::string> prove_jupyterhub(const workload::Addon& addon, ReachedCluster& cluster,
                                                    std::chrono::seconds timeout, Io& io);
 

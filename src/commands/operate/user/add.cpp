@@ -1,6 +1,7 @@
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/session/run_playbook.hpp"
 
+#include "commands/install/addon/queues.hpp"
 #include "commands/operate/user/addition.hpp"
 #include "commands/shared_options.hpp"
 
@@ -78,6 +79,7 @@ Result<Outcome> user_add(const UserAddOptions& options, Io& io) {
   const auto certificate = TRY(make_addition(addition, asked, client, io));
   if (!certificate) {
     io.out(fmt::format("the user {} is complete\n", user.name));
+    TRY(update_queues_of_users(client, io));
     return Outcome::done;
   }
   const std::string file = base::printable(addition.credentials.file.string(), 300);
@@ -88,6 +90,7 @@ Result<Outcome> user_add(const UserAddOptions& options, Io& io) {
                      addition.credentials.file.filename().string()));
   if (const std::string note = note_of_file(options.target, user, UserIs::present, *cluster); !note.empty())
     io.err("note: " + note + "\n");
+  TRY(update_queues_of_users(client, io));
   return Outcome::done;
 }
 

@@ -2,6 +2,7 @@
 #include "gpuadm/session/run_playbook.hpp"
 #include "gpuadm/workload/objects.hpp"
 
+#include "commands/install/addon/queues.hpp"
 #include "commands/operate/user/ensure.hpp"
 #include "commands/shared_options.hpp"
 
@@ -82,6 +83,7 @@ Result<Outcome> user_quota(const UserQuotaOptions& options, Io& io) {
   }
   TRY(apply_changes(changes, user.ns, client));
   io.out(fmt::format("the quota of {} was changed\n", user.name));
+  TRY(update_queues_of_users(client, io));
   return Outcome::done;
 }
 

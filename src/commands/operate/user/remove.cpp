@@ -5,6 +5,7 @@
 #include "gpuadm/workload/state.hpp"
 #include "gpuadm/workload/storage.hpp"
 
+#include "commands/install/addon/queues.hpp"
 #include "commands/operate/user/addition.hpp"
 #include "commands/shared_options.hpp"
 
@@ -151,6 +152,7 @@ Result<Outcome> user_remove(const UserRemoveOptions& options, Io& io) {
   if (!user.identity.empty() && identity_in(file) == user.identity && std::filesystem::remove(file, error))
     io.out(fmt::format("deleted {}\n", base::printable(file.string(), 300)));
   io.out(fmt::format("the user {} was removed\n", user.name));
+  TRY(update_queues_of_users(client, io));
   const spec::User removed{.name = user.name, .ns = {}, .limits = {}, .group = {}};
   if (const std::string note = note_of_file(options.user, removed, UserIs::removed, *cluster); !note.empty())
     io.err("note: " + note + "\n");

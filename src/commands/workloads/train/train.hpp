@@ -34,9 +34,10 @@ struct TrainRunOptions {
   int port = 0;         ///< of the rendezvous; 0: the default
   int processes = 0;    ///< of torchrun, and MPI slots, in each rank; 0: the number of GPUs
   std::string timeout;  ///< "2h"; empty: none
-  std::string wait;  ///< "300", "12h": for GPUs that others hold, and until all ranks run; empty: 300 s, not
-                     ///< for GPUs
-  bool detach = false;  ///< return when all ranks run
+  std::string wait;   ///< "300", "12h": for GPUs that others hold, and until all ranks run; empty: 300 s, not
+                      ///< for GPUs
+  std::string queue;  ///< LocalQueue; empty: that of the manifest, or none
+  bool detach = false;  ///< return when all ranks run, or when the job is in its queue
   bool offline = false;
   bool all_reduce = false;          ///< the check train.all-reduce, too
   std::vector<std::string> ignore;  ///< ids of findings that do not block

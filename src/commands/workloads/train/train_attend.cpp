@@ -38,7 +38,9 @@ Result<bool> restart(TrainSession& opened, const workload::TrainState& state, Io
 Result<workload::TrainState> follow_attempt(TrainSession& opened, const Attendance& how,
                                             const std::optional<workload::TrainState>& before,
                                             bool& is_detached, Io& io) {
-  const auto& [ns, name, limits, detach, withdraw] = how;
+  const auto& [ns, name, given, detach, withdraw] = how;
+  StartLimits limits = given;
+  limits.leaves_queued = detach;
   TrainFollow follow(opened, ns, name, io);
   const auto started = follow.wait_for_start(limits);
   if (!started)
@@ -46,7 +48,8 @@ Result<workload::TrainState> follow_attempt(TrainSession& opened, const Attendan
                                   : withdraw(started.error()));
   const bool quiet = io.err_style.verbosity == report::Verbosity::quiet;
   if (!quiet && !started->has_ended())
-    for (const workload::RankState& one : started->states)
+    for (const workload::RankState& one :
+         started->queued ? std::vector<workload::RankState>() : started->states)
       io.err(fmt::format("rank {} runs on {}\n", one.rank, base::printable(one.node, 80)));
   is_detached = detach && !started->has_ended();
   if (is_detached) return *started;
@@ -66,7 +69,8 @@ Result<Outcome> attend(TrainSession& opened, const Attendance& how, Io& io) {
     bool is_detached = false;
     const workload::TrainState state = TRY(follow_attempt(opened, how, before, is_detached, io));
     if (is_detached) {
-      io.out(fmt::format("train/{0} runs; gpuadm train logs {0} -n {1} --follow\n", how.name, how.ns));
+      io.out(fmt::format("train/{0} {2}; gpuadm train logs {0} -n {1} --follow\n", how.name, how.ns,
+                         state.queued ? "is in its queue" : "runs"));
       return Outcome::done;
     }
     if (!TRY(restart(opened, state, io))) return report_end(state, opened, io);

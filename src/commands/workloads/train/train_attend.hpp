@@ -14,7 +14,8 @@ struct Attendance {
   bool detach = false;
   std::function<base::Error(base::Error)> withdraw;  ///< if not all ranks start
 };
-/// Waits until all ranks run, and follows their logs until the job ends.
+/// Waits until all ranks run, or with `detach` until the job is in its queue, and follows their logs until
+/// the job ends.
 [[nodiscard]] Result<Outcome> attend(TrainSession& opened, const Attendance& how, Io& io);
 
 }  // namespace commands

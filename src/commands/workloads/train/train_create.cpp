@@ -206,9 +206,14 @@ Result<TrainView> view_for(session::ClusterClient& client, const TrainJob& job,
   if (job.ranks() > 1) leases = TRY(get_if_readable(client, {{"leases"}, "kube-node-lease", {}}));
   const std::chrono::duration<double> passed = base::Clock::now() - began;
   auto existing = TRY(read_train_states(client, job.ns, job.name));
+  TRY(workload::check_queue(job, view.form, view.supply));
+  // GPUs that others hold now do not matter to a job that waits in a queue.
+  workload::GpuSupply supply = view.supply;
+  if (!job.queue.empty())
+    for (workload::GpuOffer& offer : supply.offers) offer.free = offer.all;
   view.findings = workload::examine_train({.job = job,
                                            .cluster = view.cluster,
-                                           .supply = view.supply,
+                                           .supply = supply,
                                            .existing = std::move(existing),
                                            .claims = std::move(claims),
                                            .leases = std::move(leases),

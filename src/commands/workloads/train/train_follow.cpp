@@ -4,6 +4,7 @@
 
 #include "commands/inspect/explain_pod.hpp"
 #include "commands/workloads/read_failures.hpp"
+#include "commands/workloads/train/train_wait.hpp"
 
 #include <fmt/format.h>
 
@@ -18,6 +19,8 @@ using workload::RankState;
 using workload::TrainState;
 
 constexpr std::chrono::seconds interval{1}, lost_after{30};
+/// Between two reads of a queue, and until Kueue has seen a new job.
+constexpr std::chrono::seconds queue_interval{5}, unseen_after{60};
 
 bool runs(const TrainState& state) {
   return std::ranges::any_of(state.states,
@@ -43,10 +46,37 @@ Result<> TrainFollow::sleep() {
   return {};
 }
 
+void TrainFollow::show_place(const QueuePlace& place) {
+  if (!place.known) return;
+  if (place.text != shown_place_ && io_.err_style.verbosity != report::Verbosity::quiet)
+    io_.err(fmt::format("train/{} is queued: {}\n", name_, place.text));
+  shown_place_ = place.text;
+}
+
+Result<bool> TrainFollow::wait_in_queue(const TrainState& state, const StartLimits& limits) {
+  const auto now = base::Clock::now();
+  if (!queued_since_) queued_since_ = now;
+  const QueuePlace place = TRY(read_place(client_, state));
+  show_place(place);
+  if (place.known && limits.leaves_queued) return true;
+  if (!place.known && now - *queued_since_ >= unseen_after)
+    return base::fail(Fault::blocked,
+                      fmt::format("Kueue has not queued train/{} within {}s", name_, unseen_after.count()),
+                      "gpuadm addon verify kueue");
+  if (now - *queued_since_ >= limits.queue)
+    return base::fail(
+        Fault::timeout,
+        fmt::format("train/{} was not admitted within {}h: {}", name_, limits.queue.count(), place.text),
+        "--queue with --detach leaves it in the queue");
+  (void)client_.fleet().next_until(now + queue_interval);
+  if (client_.fleet().interrupted()) return base::fail(Fault::interrupted, "interrupted");
+  return false;
+}
+
 Result<TrainState> TrainFollow::wait_for_start(const StartLimits& limits) {
-  const auto begin = base::Clock::now();
+  auto begin = base::Clock::now();
   const std::chrono::seconds limit = limits.start;
-  const auto deadline = begin + limit;
+  auto deadline = begin + limit;
   ReadFailures failures(io_);
   std::string shown;
   while (true) {
@@ -61,6 +91,12 @@ Result<TrainState> TrainFollow::wait_for_start(const StartLimits& limits) {
     const TrainState& state = *answer;
     // A short job may have ended before all of its ranks were seen running.
     if (state.all_started() || state.has_ended()) return answer;
+    if (state.queued) {
+      if (TRY(wait_in_queue(state, limits))) return answer;
+      begin = base::Clock::now();
+      deadline = begin + limit;
+      continue;
+    }
     const std::string progress = progress_of(state);
     if (progress != shown && io_.err_style.verbosity != report::Verbosity::quiet)
       io_.err(fmt::format("waiting for train/{} (at most {}s): {}\n", name_, limit.count(), progress));
@@ -124,6 +160,7 @@ Result<> TrainFollow::end_if_lost(TrainState& state) {
 
 Result<TrainState> TrainFollow::turn(int rank, Others others) {
   TrainState state = TRY(read());
+  if (state.queued) show_place(TRY(read_place(client_, state)));
   TRY(state.has_ended() ? logs_.print_all(state, rank) : logs_.print_next(state, rank));
   if (others == Others::ended) TRY(end_if_lost(state));
   if (state.phase == TrainState::Phase::failed) ++failed_reads_;

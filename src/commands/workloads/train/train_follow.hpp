@@ -9,11 +9,15 @@
 
 namespace commands {
 
-/// How long a job may take to start.
+/// How long a job may take to start. The time in its queue is not part of the others.
 struct StartLimits {
   std::chrono::seconds start;                     ///< until all ranks run
   std::optional<std::chrono::seconds> node = {};  ///< until each has a node; nothing: as long as that
+  std::chrono::hours queue{24};                   ///< in its queue
+  bool leaves_queued = false;                     ///< returns once the job is in its queue
 };
+
+struct QueuePlace;
 
 /// Waits for a job, and prints the logs of its ranks.
 class TrainFollow {
@@ -40,6 +44,9 @@ class TrainFollow {
  private:
   [[nodiscard]] Result<workload::TrainState> read();
   [[nodiscard]] Result<> sleep();
+  /// Prints the place of a job in its queue. True: it is to be left there. Faults as of wait_for_start.
+  [[nodiscard]] Result<bool> wait_in_queue(const workload::TrainState& state, const StartLimits& limits);
+  void show_place(const QueuePlace& place);
   /// Ends the other ranks if one cannot continue. Kubernetes does so itself only in an Indexed Job.
   [[nodiscard]] Result<> end_if_lost(workload::TrainState& state);
   /// Whether the other ranks of a failed one are ended.
@@ -56,6 +63,8 @@ class TrainFollow {
   std::map<int, base::Instant> unreachable_since_;  ///< by rank
   int failed_reads_ = 0;                            ///< reads that found the job failed
   bool ended_others_ = false;
+  std::optional<base::Instant> queued_since_;
+  std::string shown_place_;
 };
 
 /// The last lines: "train/NAME succeeded", or the first failed rank with the explanation of its pod; and the

@@ -63,7 +63,8 @@ void add_existing_job(Line& line, TrainOptions& options) {
 }
 
 void add_detach(Line& line, bool& detach) {
-  line.flag("--detach", detach, "Return when all ranks run, without following their logs");
+  line.flag("--detach", detach,
+            "Return when all ranks run, or when the job is in its queue, without following their logs");
 }
 
 void add_train_format(Line& line, TrainForm& form) {

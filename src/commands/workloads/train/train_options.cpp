@@ -289,6 +289,7 @@ Result<TrainRequest> read_train_request(const TrainRunOptions& options) {
     job.source = std::move(source.files);
     if (!source.note.empty()) request.notes.push_back(std::move(source.note));
   }
+  if (!options.queue.empty()) TRY(workload::check_name("queue", options.queue));
   TRY(workload::check_mounts(job));
   return request;
 }

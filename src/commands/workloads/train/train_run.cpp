@@ -52,6 +52,8 @@ Result<Outcome> print_offline(TrainRequest& request, const TrainRunOptions& opti
     cluster = TRY(session::read_cluster(request.hosts, options.common.connection));
   const TrainVolumePlan volume = plan_train_volume_offline(request, cluster);
   const workload::JobForm form = workload::form_of(request.job, base::Version{1, 28, 0});
+  request.job.queue = options.queue;
+  TRY(workload::check_queue(request.job, form, workload::supply_of(cluster)));
   const auto context = TRY(train_context(request.job, form, workload::supply_of(cluster), assets));
   const workload::TrainObjects objects = TRY(workload::objects_of(request.job, context));
   io.out(yaml_of(volume, objects));
@@ -178,13 +180,15 @@ Result<Outcome> train_once(TrainRequest request, const TrainRunOptions& options,
 Result<Outcome> train_run(const TrainRunOptions& options, Io& io) {
   if (options.offline && options.form != TrainForm::yaml)
     return base::fail(Fault::usage, "--offline only prints objects", "add -o yaml");
-  const TrainWait wait = TRY(read_train_wait(options.wait));
+  TrainWait wait = TRY(read_train_wait(options.wait));
   TrainRequest request = TRY(read_train_request(options));
   if (options.offline) return print_offline(request, options, io);
   const bool prints = options.form == TrainForm::yaml;
   const auto opened = TRY(open_train_session(
       options.common, request.hosts, prints ? session::Access::read_only : session::Access::full, io));
   show(request.notes, io);
+  TRY(find_queue(*opened->client, request.job, options.queue, request.hosts));
+  if (!request.job.queue.empty()) wait.gpus_until = {};
   while (true) {
     if (!prints) request.job.instance = TRY(workload::new_instance());
     auto outcome = train_once(request, options, wait, *opened, io);
@@ -230,10 +234,15 @@ Command train_run_command() {
                 "--wait", options.wait, "TIME",
                 "Wait for GPUs that others hold, and until all ranks run, otherwise none does: 300, 30m, "
                 "12h (default: 300 s, and not for GPUs)");
+            const Option queue = line.attached("--queue", options.queue, "gpuadm", "NAME",
+                                               "Wait in a queue of the namespace (add-on kueue; default "
+                                               "gpuadm) until it admits all ranks, at most "
+                                               "24h; Ctrl-C takes the job back, --detach leaves it there");
             add_detach(line, options.detach);
             line.flag("--offline", options.offline, "With -o yaml: connect to no host");
             line.flag("--all-reduce", options.all_reduce,
-                      "Before, test an all-reduce between the ranks, as gpuadm train check does");
+                      "Before, test an all-reduce between the ranks, as gpuadm train check does")
+                .excludes(queue);
             line.choice<TrainForm, TrainForm>("-o,--output", options.form,
                                               {{"text", TrainForm::text}, {"yaml", TrainForm::yaml}},
                                               "Output format; yaml: print the objects and create nothing");
@@ -246,6 +255,9 @@ Command train_run_command() {
            {"gpuadm train run night -f cluster.yaml --gpus 4 --wait 12h --image pytorch/pytorch:latest "
             "-- torchrun train.py",
             "as soon as four GPUs are free"},
+           {"gpuadm train run sweep -f cluster.yaml --gpus 2 --queue --detach --image pytorch/pytorch:latest "
+            "-- torchrun train.py",
+            "in the queue of the namespace"},
            {"gpuadm train run solver -f cluster.yaml --nodes 2 --mpi --image registry.lan/solver:1 "
             "-- mpirun ./solver",
             "MPI"},

@@ -28,4 +28,17 @@ struct TrainWait {
 [[nodiscard]] bool are_blocked(std::vector<report::Finding>& findings,
                                const std::vector<std::string>& ignored);
 
+/// Sets the queue of a job: that of `option`, or of the label of its manifest if the cluster has queues.
+/// Fault::blocked if the cluster has no queues, or the namespace not this one; then with those that it has.
+[[nodiscard]] Result<> find_queue(session::ClusterClient& client, workload::TrainJob& job,
+                                  const std::string& option, const Hosts& hosts);
+
+/// Where a job is that its queue has not admitted.
+struct QueuePlace {
+  bool known = false;  ///< Kueue has queued it
+  std::string text;    ///< "3rd of 5 in the queue gpuadm; needs 4 GPUs, 2 are free"
+};
+[[nodiscard]] Result<QueuePlace> read_place(session::ClusterClient& client,
+                                            const workload::TrainState& state);
+
 }  // namespace commands
