@@ -1,5 +1,6 @@
 #include "commands/install/addon/owned.hpp"
 
+#include "gpuadm/base/json.hpp"
 #include "gpuadm/session/run_playbook.hpp"
 #include "gpuadm/workload/objects.hpp"
 
@@ -8,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 namespace commands {
 
@@ -24,6 +26,19 @@ bool is_automatic(const Tree& object) {
          (kind == "ConfigMap" && name == "kube-root-ca.crt") ||
          (kind == "Secret" && text_of(object, "type") == "kubernetes.io/service-account-token") ||
          object.at({"metadata", "ownerReferences"});
+}
+
+/// Whether a ConfigMap has the name and the content of one in kube-public: certificates of OpenShift or
+/// Istio, which a controller publishes in every namespace.
+bool is_published(const Tree& object, const std::vector<Tree>& in_public) {
+  const auto content = [](const Tree& map) {
+    const Tree* data = map.find("data");
+    return data ? base::json::write(*data, 0) : std::string();
+  };
+  return text_of(object, "kind") == "ConfigMap" && std::ranges::any_of(in_public, [&](const Tree& other) {
+           return text_at(other, {"metadata", "name"}) == text_at(object, {"metadata", "name"}) &&
+                  content(other) == content(object);
+         });
 }
 
 }  // namespace
@@ -83,16 +98,21 @@ Result<> delete_owned(const Addon& addon, const std::vector<Tree>& objects, sess
 
 Result<std::vector<std::string>> others_in(const Addon& addon, session::ClusterClient& client) {
   std::vector<std::string> names;
+  std::optional<std::vector<Tree>> in_public;
   for (const Tree& object :
        TRY(client.get({.kinds = {"deployments.apps", "statefulsets.apps", "daemonsets.apps", "jobs.batch",
                                  "cronjobs.batch", "pods", "services", "persistentvolumeclaims", "configmaps",
                                  "secrets", "serviceaccounts", "roles.rbac.authorization.k8s.io",
                                  "rolebindings.rbac.authorization.k8s.io", "ingresses.networking.k8s.io",
                                  "networkpolicies.networking.k8s.io"},
-                       .ns = std::string(addon.ns),
-                       .selector = {}})))
-    if (!workload::is_of_addon(object, addon) && !is_addon_server(object) && !is_automatic(object))
+       .ns = std::string(addon.ns),
+       .selector = {}})))
+    if (!workload::is_of_addon(object, addon) && !is_addon_server(object) && !is_automatic(object)) {
+      if (!in_public && text_of(object, "kind") == "ConfigMap")
+        in_public = TRY(client.get({.kinds = {"configmaps"}, .ns = "kube-public", .selector = {}}));
+      if (in_public && is_published(object, *in_public)) continue;
       names.push_back(workload::describe(workload::name_of(object)));
+    }
   return names;
 }
 
