@@ -1184,6 +1184,7 @@ gpu_allocations() {
     printf '\n%s\n' "$?"
   } | framed kubelet-devices max=1048576
   section gpu-pods
+  # shellcheck disable=SC2016 # fields of awk
   for uid in $(limit 5 awk '{
       for (i = split($0, part, /"PodUID":"/); i > 1; i--) {
         sub(/".*/, "", part[i])
