@@ -83,6 +83,10 @@ elif "get" in words:
     if "kueue" in kinds and os.path.exists(place + "/no-kueue"):
         print('error: the server doesn\'t have a resource type "localqueues"', file=sys.stderr)
         sys.exit(1)
+    if "workloads" in kinds and os.path.exists(place + "/fails-once"):
+        os.remove(place + "/fails-once")
+        print("error: the server is currently unable to handle the request", file=sys.stderr)
+        sys.exit(1)
     found = []
     if "workloads" in kinds: found += list(workloads())
     if "localqueues" in kinds: found += [queue]
@@ -101,6 +105,14 @@ exits 0 "${run[@]}" --queue -- a
 complains "train/night is queued: 2nd of 2 in the queue gpuadm; needs 1 GPU, 0 are free"
 complains "train/night succeeded"
 [ "$(grep -c 'is queued' err)" = 1 ] || fail 'the same line is repeated'
+rm store/*
+
+# A place that cannot be read for a moment does not take it out of its queue.
+echo 2 >left
+touch fails-once
+exits 0 "${run[@]}" --queue -- a
+complains "currently unable to handle the request; repeated for 60s"
+complains "train/night succeeded"
 rm store/*
 
 # --detach leaves it in its queue, suspended and labeled.

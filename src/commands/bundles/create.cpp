@@ -272,8 +272,7 @@ void add_create(Line& line, BundleCreateOptions& options) {
   line.list("--notebook", options.notebooks, "FRAMEWORK,...",
             "Images for gpuadm notebook create: pytorch, tensorflow (several GB each; default: none)");
   line.list("--serve", options.engines, "ENGINE,...",
-            "Images for gpuadm serve create: vllm, sglang, llama.cpp, ollama, triton (several GB each; "
-            "default: none)");
+            "Images of these engines of gpuadm serve create (several GB each; default: none)");
   add_sign(line, options.sign);
 }
 

@@ -140,9 +140,7 @@ std::vector<GpuHolder> holders(const PodView& view, const Pod& pod) {
     for (const PodUse& use : *view.uses) {
       if (use.node != node.name || !use.is_active() || (use.ns == pod.ns && use.name == pod.name)) continue;
       for (const auto& [resource, amount] : use.requests)
-        // Without that resource on the node, it is a device by a claim.
-        if (is_gpu(resource) && amount > 0 &&
-            (resource != "nvidia.com/gpu" || node.allocatable.contains(resource)))
+        if (is_gpu(resource) && amount > 0 && !is_claimed(node, resource))
           found.push_back(
               {holder_of(use), use.ns, use.name, node.name, resource, std::llround(amount), use.started});
     }

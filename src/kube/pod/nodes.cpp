@@ -111,6 +111,10 @@ bool is_gpu(std::string_view resource) {
   return resource.starts_with("nvidia.com/");
 }
 
+bool is_claimed(const Node& node, std::string_view resource) {
+  return resource == "nvidia.com/gpu" && !node.allocatable.contains(std::string(resource));
+}
+
 double capacity(const PodView& view, const Node& node, const std::string& resource) {
   if (const auto place = node.allocatable.find(resource); place != node.allocatable.end())
     return parse_quantity(place->second).value_or(0) * (resource == "cpu" ? 1000 : 1);
@@ -120,8 +124,7 @@ double capacity(const PodView& view, const Node& node, const std::string& resour
 
 double used(const PodView& view, const Node& node, const std::string& resource) {
   double sum = 0;
-  // Of pods that request the resource by its name, the scheduler makes a claim as well (from 1.36).
-  if (resource == "nvidia.com/gpu" && !node.allocatable.contains(resource))
+  if (is_claimed(node, resource))
     return static_cast<double>(
         std::ranges::count_if(facts::gpu_devices(view.cluster, node.name),
                               [](const auto& device) { return !device.claim.empty(); }));

@@ -31,6 +31,9 @@ struct NodeFit {
 };
 
 [[nodiscard]] bool is_gpu(std::string_view resource);
+/// Whether pods get this resource of the node by claims: also those that request it by its name, for which
+/// the scheduler makes a claim (from Kubernetes 1.36).
+[[nodiscard]] bool is_claimed(const facts::Node& node, std::string_view resource);
 /// What a node has of a resource for pods. GPUs that are allocated by claims count as "nvidia.com/gpu".
 [[nodiscard]] double capacity(const PodView& view, const facts::Node& node, const std::string& resource);
 /// What pods on the node have reserved of it.

@@ -255,8 +255,8 @@ class Checks {
                     in_.job.ns));
   }
 
-  /// A pod sees no GPU of another one, so NCCL connects them over the network, also on one node. Figures:
-  /// docs/gpu-proof.md, two H200.
+  /// A pod sees no GPU of another one, so NCCL connects them over the network, also on one node
+  /// (docs/gpu-proof.md, two H200).
   void nvlink() {
     if (in_.job.placement == Placement::one_per_node) return;
     int ranks = 0;
@@ -267,7 +267,7 @@ class Checks {
     add("nvlink", Verdict::fail, Severity::note,
         fmt::format("{} ranks with GPUs share {}: NCCL uses the network between their pods", ranks,
                     nodes == 1 ? "a node" : fmt::format("{} nodes", nodes)),
-        "2.5 GB/s between two H200 of one node, and 300 GB/s in one pod",
+        fmt::format("{} ranks, {} node{} for them", ranks, nodes, nodes == 1 ? "" : "s"),
         "one rank for each node, with all GPUs that it uses there: --nodes and --gpus");
   }
 

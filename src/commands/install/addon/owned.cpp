@@ -23,13 +23,12 @@ using workload::ObjectName;
 bool is_automatic(const Tree& object) {
   const std::string kind = text_of(object, "kind"), name = text_at(object, {"metadata", "name"});
   return (kind == "ServiceAccount" && name == "default") ||
-         (kind == "ConfigMap" && name == "kube-root-ca.crt") ||
          (kind == "Secret" && text_of(object, "type") == "kubernetes.io/service-account-token") ||
          object.at({"metadata", "ownerReferences"});
 }
 
-/// Whether a ConfigMap has the name and the content of one in kube-public: certificates of OpenShift or
-/// Istio, which a controller publishes in every namespace.
+/// Whether a ConfigMap has the name and the content of one in kube-public: certificates, such as
+/// kube-root-ca.crt or that of OpenShift, which a controller publishes in every namespace.
 bool is_published(const Tree& object, const std::vector<Tree>& in_public) {
   const auto content = [](const Tree& map) {
     const Tree* data = map.find("data");
@@ -105,8 +104,8 @@ Result<std::vector<std::string>> others_in(const Addon& addon, session::ClusterC
                                  "secrets", "serviceaccounts", "roles.rbac.authorization.k8s.io",
                                  "rolebindings.rbac.authorization.k8s.io", "ingresses.networking.k8s.io",
                                  "networkpolicies.networking.k8s.io"},
-       .ns = std::string(addon.ns),
-       .selector = {}})))
+                       .ns = std::string(addon.ns),
+                       .selector = {}})))
     if (!workload::is_of_addon(object, addon) && !is_addon_server(object) && !is_automatic(object)) {
       if (!in_public && text_of(object, "kind") == "ConfigMap")
         in_public = TRY(client.get({.kinds = {"configmaps"}, .ns = "kube-public", .selector = {}}));

@@ -119,7 +119,6 @@ Result<> enable_queues(ReachedCluster& cluster, std::chrono::seconds timeout, Io
 }
 
 Result<> check_queues_unused(session::ClusterClient& client, bool force) {
-  std::vector<Tree> objects;
   // A first enable that has failed may have made none of the definitions.
   if (TRY(client.find({workload::reference_to(
               {"apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "workloads.kueue.x-k8s.io"})}))

@@ -34,6 +34,21 @@ Result<OpenService> reach_new_endpoint(ReachedCluster& cluster, const ServiceEnd
   }
 }
 
+Result<OpenService> reach_service(ReachedCluster& cluster, const NamedService& service,
+                                  const std::string& health) {
+  const auto objects = TRY(find_service(cluster, service));
+  return reach_new_endpoint(cluster, TRY(endpoint_of(objects, service)), health);
+}
+
+/// "answered: …"
+Result<std::string> prove(const CompletionTarget& target, ReachedCluster& cluster, Io& io) {
+  if (io.err_style.verbosity != report::Verbosity::quiet)
+    io.err(fmt::format("waiting for a completion (at most {})\n",
+                       base::human_seconds(static_cast<double>(proof_timeout.count()))));
+  return "answered: " +
+         describe(TRY(prove_completion(target, proof_timeout, cluster.connections().interrupt())));
+}
+
 }  // namespace
 
 ServedModel served_model(const Tree& deployment) {
@@ -86,31 +101,20 @@ Result<base::Secret> read_api_key(ReachedCluster& cluster, const NamedService& s
 
 Result<std::string> prove_model(ReachedCluster& cluster, const NamedService& service, const base::Secret& key,
                                 const std::string& health, Io& io) {
-  if (io.err_style.verbosity != report::Verbosity::quiet)
-    io.err(fmt::format("waiting for a completion (at most {})\n",
-                       base::human_seconds(static_cast<double>(proof_timeout.count()))));
-  const auto objects = TRY(find_service(cluster, service));
-  const OpenService open = TRY(reach_new_endpoint(cluster, TRY(endpoint_of(objects, service)), health));
-  return describe(TRY(prove_completion({open.address, open.port, service.name, key}, proof_timeout,
-                                       cluster.connections().interrupt())));
+  const OpenService open = TRY(reach_service(cluster, service, health));
+  return prove({open.address, open.port, service.name, key}, cluster, io);
 }
 
 Result<std::string> prove_image(ReachedCluster& cluster, const NamedService& service, const base::Secret& key,
                                 const std::string& health, Io& io) {
-  const auto objects = TRY(find_service(cluster, service));
-  const OpenService open = TRY(reach_new_endpoint(cluster, TRY(endpoint_of(objects, service)), health));
-  base::Interrupt& interrupt = cluster.connections().interrupt();
+  const OpenService open = TRY(reach_service(cluster, service, health));
   CompletionTarget target{open.address, open.port, {}, key};
-  target.model = TRY(first_model(target, models_timeout, interrupt));
+  target.model = TRY(first_model(target, models_timeout, cluster.connections().interrupt()));
   if (target.model.empty())
     return std::string(
         "only its health was checked: its API is not OpenAI's, as GET /v1/models names no model");
-  if (io.err_style.verbosity != report::Verbosity::quiet)
-    io.err(fmt::format("waiting for a completion (at most {})\n",
-                       base::human_seconds(static_cast<double>(proof_timeout.count()))));
-  const auto proof = prove_completion(target, proof_timeout, interrupt);
-  if (proof) return "answered: " + describe(*proof);
-  if (proof.error().fault == base::Fault::interrupted) return std::unexpected(proof.error());
+  auto proof = prove(target, cluster, io);
+  if (proof || proof.error().fault == base::Fault::interrupted) return proof;
   return fmt::format("its health was checked, and GET /v1/models names {}, but {}",
                      base::printable(target.model, 100), proof.error().what);
 }

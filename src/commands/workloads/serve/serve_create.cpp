@@ -198,7 +198,7 @@ Result<std::string> prove_plan(const ServePlan& plan, const NamedService& servic
   if (plan.server.engine.api.empty()) return prove_image(cluster, service, key, health, io);
   if (!plan.server.engine.is_openai())
     return std::string("only its health was checked, because its API is not OpenAI's");
-  return "answered: " + TRY(prove_model(cluster, service, key, health, io));
+  return prove_model(cluster, service, key, health, io);
 }
 
 Result<Outcome> show_ready(const ServeCreateOptions& options, const ServePlan& plan, const std::string& node,

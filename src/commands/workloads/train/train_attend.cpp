@@ -47,9 +47,8 @@ Result<workload::TrainState> follow_attempt(TrainSession& opened, const Attendan
     return std::unexpected(before ? end_attempt(*opened.client, *before, started.error())
                                   : withdraw(started.error()));
   const bool quiet = io.err_style.verbosity == report::Verbosity::quiet;
-  if (!quiet && !started->has_ended())
-    for (const workload::RankState& one :
-         started->queued ? std::vector<workload::RankState>() : started->states)
+  if (!quiet && !started->queued && !started->has_ended())
+    for (const workload::RankState& one : started->states)
       io.err(fmt::format("rank {} runs on {}\n", one.rank, base::printable(one.node, 80)));
   is_detached = detach && !started->has_ended();
   if (is_detached) return *started;

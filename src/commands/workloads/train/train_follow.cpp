@@ -53,10 +53,9 @@ void TrainFollow::show_place(const QueuePlace& place) {
   shown_place_ = place.text;
 }
 
-Result<bool> TrainFollow::wait_in_queue(const TrainState& state, const StartLimits& limits) {
+Result<bool> TrainFollow::wait_in_queue(const QueuePlace& place, const StartLimits& limits) {
   const auto now = base::Clock::now();
   if (!queued_since_) queued_since_ = now;
-  const QueuePlace place = TRY(read_place(client_, state));
   show_place(place);
   if (place.known && limits.leaves_queued) return true;
   if (!place.known && now - *queued_since_ >= unseen_after)
@@ -81,6 +80,14 @@ Result<TrainState> TrainFollow::wait_for_start(const StartLimits& limits) {
   std::string shown;
   while (true) {
     auto answer = read();
+    QueuePlace place;
+    if (answer && answer->queued) {
+      auto found = read_place(client_, *answer);
+      if (found)
+        place = std::move(*found);
+      else
+        answer = std::unexpected(std::move(found).error());
+    }
     if (!answer) {
       TRY(failures.tolerate(answer.error()));
       if (base::Clock::now() >= deadline) return answer;
@@ -92,7 +99,7 @@ Result<TrainState> TrainFollow::wait_for_start(const StartLimits& limits) {
     // A short job may have ended before all of its ranks were seen running.
     if (state.all_started() || state.has_ended()) return answer;
     if (state.queued) {
-      if (TRY(wait_in_queue(state, limits))) return answer;
+      if (TRY(wait_in_queue(place, limits))) return answer;
       begin = base::Clock::now();
       deadline = begin + limit;
       continue;

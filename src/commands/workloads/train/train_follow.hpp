@@ -45,7 +45,7 @@ class TrainFollow {
   [[nodiscard]] Result<workload::TrainState> read();
   [[nodiscard]] Result<> sleep();
   /// Prints the place of a job in its queue. True: it is to be left there. Faults as of wait_for_start.
-  [[nodiscard]] Result<bool> wait_in_queue(const workload::TrainState& state, const StartLimits& limits);
+  [[nodiscard]] Result<bool> wait_in_queue(const QueuePlace& place, const StartLimits& limits);
   void show_place(const QueuePlace& place);
   /// Ends the other ranks if one cannot continue. Kubernetes does so itself only in an Indexed Job.
   [[nodiscard]] Result<> end_if_lost(workload::TrainState& state);
