@@ -12,7 +12,6 @@ namespace {
 
 using base::Tree;
 
-constexpr const char* container = "notebook";
 constexpr const char* default_framework = "pytorch";
 /// The group of the user in the images of the catalog; files of a volume belong to it.
 constexpr int group = 100;
@@ -22,8 +21,8 @@ constexpr long long shortest_stop_idle = 300, longest_stop_idle = 30LL * 86400;
 
 /// The path shows the version of the server, without a token (jupyter_server services/api/handlers.py). A
 /// container that ends reports the last lines of its log.
-Tree notebook_container(const Notebook& notebook) {
-  Tree made = Tree::map_of({{"name", container}, {"image", notebook.image}});
+Tree container_of(const Notebook& notebook) {
+  Tree made = Tree::map_of({{"name", std::string(notebook_container)}, {"image", notebook.image}});
   if (!notebook.command.empty()) made.set("args", literals(notebook.command));
   made.set("env", service::list_of(service::variable_from_secret(
                       "JUPYTER_TOKEN", notebook_secret(notebook.name), std::string(notebook_token_key))));
@@ -50,7 +49,7 @@ Tree pod_spec(const Notebook& notebook, const GpuParts& parts) {
                             {"enableServiceLinks", false},
                             {"terminationGracePeriodSeconds", seconds_to_stop}});
   if (!notebook.claim.empty()) spec.set("securityContext", Tree::map_of({{"fsGroup", group}}));
-  spec.set("containers", service::list_of(notebook_container(notebook)));
+  spec.set("containers", service::list_of(container_of(notebook)));
   spec.set("volumes", std::move(volumes));
   if (notebook.gpus.any()) add_gpus(spec, parts);
   return spec;

@@ -38,8 +38,21 @@ exits 2 gpuadm notebook url Anna -f cluster.yaml
 exits 2 gpuadm notebook delete anna --keep-volume --purge -f cluster.yaml
 exits 2 gpuadm notebook delet anna -f cluster.yaml
 complains "delete"
+exits 2 gpuadm notebook resize anna -f cluster.yaml
+complains "no new size is given"
+exits 2 gpuadm notebook resize anna --gpus 1.5 -f cluster.yaml
+complains "--gpus: not a number of GPUs: 1.5"
+exits 2 gpuadm notebook resize anna --memory 4Gi --shm 8Gi -f cluster.yaml
+complains "--shm 8Gi is more than --memory 4Gi"
+exits 2 gpuadm notebook shell anna -f cluster.yaml
+complains "a shell needs a terminal"
+complains "gpuadm notebook shell anna -f cluster.yaml -- nvidia-smi"
 
 # A host that does not respond is named, and nothing else is said.
+exits 4 gpuadm notebook resize anna --gpus 1 -f cluster.yaml
+complains "gpu1"
+exits 4 gpuadm notebook shell anna -f cluster.yaml -- true
+complains "gpu1"
 for verb in url stop start; do
   exits 4 gpuadm notebook "$verb" anna -f cluster.yaml
   complains "gpu1"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A notebook of a real Jupyter: it responds through its tunnel, runs a cell, keeps its file over stop and start and over a power failure of its node, and is deleted without a
-# trace; one that cannot start is named and removed. The GPUs are a double's: a pod gets none, but the scheduler counts them.
+# A notebook of a real Jupyter: it responds through its tunnel, runs a cell, opens a shell, gets another size, keeps its file over stop and start and over a power failure of
+# its node, and is deleted without a trace; one that cannot start is named and removed. The GPUs are a double's: a pod gets none, but the scheduler counts them.
 . "$(dirname "$0")/common"
 
 image=$(lab notebook)
@@ -72,6 +72,18 @@ lacks -F "$token" processes || fail "the token is in a command line of the host"
 [ ! -e .local ] || lacks -F "$token" .local || fail "the token was stored"
 closes
 
+# A command in it has its input, its exit status, and words that arrive as they are; a shell has a terminal.
+status=0
+gpuadm notebook shell anna -f cluster.yaml -- sh -c 'cat; printf "%s|" "$@"; exit 7' sh 'a b' "c'\$(d)" <<<input >out 2>err || status=$?
+is "$status" 7
+says "input"
+says "a b|c'\$(d)|"
+exits 2 notebook shell anna
+complains "a shell needs a terminal"
+printf 'tty; echo seen-$((6 * 7)); exit\n' | lab net script -qec "'$GPUADM' notebook shell anna -f cluster.yaml" /dev/null >seen || fail "the shell failed: $(cat seen)"
+grep -qF /dev/pts/ seen || fail "the shell has no terminal: $(cat seen)"
+grep -qF seen-42 seen || fail "the shell ran no command: $(cat seen)"
+
 # It holds both GPUs, and nobody may strand it.
 exits 3 create bob --gpus 1
 complains "held by default/anna-"
@@ -103,6 +115,29 @@ exits 0 notebook start anna
 opens anna
 is "$(cell 'print(open("/home/jovyan/work/kept").read())')" text
 closes
+
+# Another size: asked for, with its file; what cannot be changes nothing, and what does not start is taken back.
+sizes() { kube get deployment anna -o 'jsonpath={.spec.template.spec.containers[0].resources.limits}'; }
+exits 3 notebook resize anna --gpus 1
+complains "add -y"
+exits 3 notebook resize anna --gpus 3 -y
+complains "3 GPUs: more than the cluster has"
+before=$(sizes)
+exits 0 notebook resize anna --gpus 1 --memory 768Mi -y
+complains "GPUs: 2 -> 1"
+complains "memory: 512Mi -> 768Mi"
+says "the notebook default/anna is ready on node (1 GPU)"
+exits 0 gpuadm notebook shell anna -f cluster.yaml -- cat /home/jovyan/work/kept
+says text
+exits 1 notebook resize anna --memory 6Mi --wait-timeout 120 -y
+complains "has its earlier size again"
+exits 0 notebook stop anna
+exits 0 notebook resize anna --gpus 2 --memory 512Mi
+says "its next start has the new size"
+[ "$(sizes | jq -S .)" = "$(jq -S . <<<"$before")" ] || fail "it does not have its first size: $(sizes), not $before"
+exits 0 notebook resize anna --gpus 2
+says "is as requested"
+exits 0 notebook start anna
 
 # It is there again after a power failure of its node, with its file and its GPUs.
 began=$(date -u +%FT%TZ)

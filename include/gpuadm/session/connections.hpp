@@ -8,6 +8,7 @@
 #include "gpuadm/session/options.hpp"
 #include "gpuadm/spec/cluster.hpp"
 #include "gpuadm/transport/fleet.hpp"
+#include "gpuadm/transport/terminal.hpp"
 #include "gpuadm/transport/tunnel.hpp"
 
 #include <chrono>
@@ -53,6 +54,10 @@ class Connections {
   report::Write print_;  ///< lines between the results
   transport::SessionPtr session_;
 };
+
+/// The local program for a program on a host of the cluster; see transport::terminal_argv.
+[[nodiscard]] std::vector<std::string> terminal_argv(const spec::Cluster& cluster, const spec::Host& host,
+                                                     const transport::TerminalProgram& program);
 
 /// A script that reads a host: an asset, and its variables.
 struct Query {

@@ -37,6 +37,8 @@ using Notebook = ServicePod;
 [[nodiscard]] Result<std::string> image_of(const base::Tree& catalog, const std::string& requested,
                                            const GpuRequest& gpus, const std::optional<base::Version>& cuda);
 
+/// Its container in the pod.
+inline constexpr std::string_view notebook_container = "notebook";
 /// The Secret with the token of a notebook, and its key there.
 [[nodiscard]] std::string notebook_secret(std::string_view name);
 inline constexpr std::string_view notebook_token_key = "token";
@@ -51,5 +53,12 @@ inline constexpr std::string_view stop_idle_annotation = "gpuadm.io/stop-idle",
 /// The objects, in the order of creation. The Secret contains the token.
 [[nodiscard]] std::vector<base::Tree> objects_of(const Notebook& notebook, const GpuParts& parts,
                                                  const base::Secret& token);
+
+/// The request that leads to a Deployment as it is: GPUs, image, volume, processors, memory and /dev/shm. The
+/// command is left out.
+[[nodiscard]] NotebookRequest request_of(const base::Tree& deployment);
+/// The live Deployment with the GPUs, processors, memory and /dev/shm of another one. Everything else that it
+/// has stays; where its GPUs are (node selector, affinity, RuntimeClass) only if the GPUs are the same.
+[[nodiscard]] base::Tree resized(const base::Tree& live, const base::Tree& made);
 
 }  // namespace workload

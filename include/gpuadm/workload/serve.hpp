@@ -135,10 +135,6 @@ struct ServeChange {
 };
 /// The differences of a Deployment as it is and as objects_of makes it; none: they are the same.
 [[nodiscard]] std::vector<ServeChange> changes_of(const base::Tree& live, const base::Tree& made);
-/// The Deployment as objects_of makes it, for the place of the live one: only while that is unchanged.
-[[nodiscard]] base::Tree replacement_of(const base::Tree& live, base::Tree made);
-/// A live object as it was read, for the place of whatever has replaced it.
-[[nodiscard]] base::Tree restored(const base::Tree& live);
 
 /// The objects, in the order of creation.
 [[nodiscard]] std::vector<base::Tree> objects_of(const ModelServer& server, const GpuParts& parts,

@@ -81,4 +81,9 @@ enum class OwnVolume { kept, deleted };
 /// controller that still exists would replace a deleted pod.
 [[nodiscard]] std::vector<std::vector<std::string>> service_kinds(GpuClaims claims, OwnVolume volume);
 
+/// A Deployment for the place of the live one: only while that is unchanged.
+[[nodiscard]] base::Tree replacement_of(const base::Tree& live, base::Tree made);
+/// A live object as it was read, for the place of whatever has replaced it.
+[[nodiscard]] base::Tree restored(const base::Tree& live);
+
 }  // namespace workload

@@ -7,13 +7,22 @@
 
 namespace session {
 
-Result<std::unique_ptr<Connections>> Connections::open(const spec::Cluster& cluster,
-                                                       const Connection& connection, Io& io) {
+namespace {
+
+transport::Options options_of(const spec::Cluster& cluster) {
   transport::Options options;
   options.host_keys = cluster.ssh.host_keys;
   options.client = cluster.ssh.client;
   options.sudo = cluster.ssh.sudo;
   options.connect_timeout = std::chrono::seconds(cluster.ssh.connect_timeout);
+  return options;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Connections>> Connections::open(const spec::Cluster& cluster,
+                                                       const Connection& connection, Io& io) {
+  transport::Options options = options_of(cluster);
   if (!connection.sudo_password_file.empty())
     options.sudo_password = TRY(base::read_secret_file(connection.sudo_password_file));
   return std::unique_ptr<Connections>(new Connections(cluster, std::move(options), io));
@@ -45,6 +54,11 @@ std::unique_ptr<transport::Fleet> Connections::fleet(Access access) {
 Result<transport::Tunnel> Connections::open_tunnel(const spec::Host& host, const transport::TunnelEnd& end,
                                                    std::uint16_t port) {
   return transport::open_tunnel(*session_, host.name, host.endpoint, end, port, interrupt_);
+}
+
+std::vector<std::string> terminal_argv(const spec::Cluster& cluster, const spec::Host& host,
+                                       const transport::TerminalProgram& program) {
+  return transport::terminal_argv(options_of(cluster), host.endpoint, program);
 }
 
 }  // namespace session

@@ -38,16 +38,11 @@ Argv host_key_options(const Options& options, spec::HostKeys policy, const spec:
   return argv;
 }
 
-}  // namespace
-
-Argv openssh_client(const Options& options, spec::HostKeys policy, const spec::Endpoint& endpoint) {
-  Argv argv{"ssh",
-            "-T",
-            "-a",
+/// Where it connects to, and how long it waits.
+Argv address_options(const Options& options, const spec::Endpoint& endpoint) {
+  Argv argv{"-a",
             "-x",
-            "-oBatchMode=yes",
             "-oPermitLocalCommand=no",
-            "-oLogLevel=INFO",  // its messages say why it failed, and that a key is new
             fmt::format("-oConnectTimeout={}", options.connect_timeout.count()),
             fmt::format("-oServerAliveInterval={}", options.keep_alive.count()),
             "-oServerAliveCountMax=3"};
@@ -55,7 +50,30 @@ Argv openssh_client(const Options& options, spec::HostKeys policy, const spec::E
   if (endpoint.port != 0) argv.insert(argv.end(), {"-p", std::to_string(endpoint.port)});
   if (!endpoint.user.empty()) argv.insert(argv.end(), {"-l", endpoint.user});
   if (!endpoint.identity_file.empty()) argv.insert(argv.end(), {"-i", endpoint.identity_file});
-  const Argv keys = host_key_options(options, policy, endpoint);
+  return argv;
+}
+
+}  // namespace
+
+Argv openssh_client(const Options& options, spec::HostKeys policy, const spec::Endpoint& endpoint) {
+  Argv argv{"ssh", "-T", "-oBatchMode=yes",
+            "-oLogLevel=INFO"};  // its messages say why it failed, and that a key is new
+  for (const Argv& more : {address_options(options, endpoint), host_key_options(options, policy, endpoint)})
+    argv.insert(argv.end(), more.begin(), more.end());
+  return argv;
+}
+
+Argv openssh_terminal(const Options& options, const spec::Endpoint& endpoint) {
+  Argv argv{"ssh"};
+  const Argv address = address_options(options, endpoint);
+  argv.insert(argv.end(), address.begin(), address.end());
+  argv.push_back("-oClearAllForwardings=yes");
+  // An option on its command line would override the operator's configuration, so accept-new is left to it.
+  if (options.host_keys == spec::HostKeys::accept_new && endpoint.host_key.empty()) {
+    if (!options.known_hosts.empty()) argv.push_back(known_hosts_option(options.known_hosts));
+    return argv;
+  }
+  const Argv keys = host_key_options(options, options.host_keys, endpoint);
   argv.insert(argv.end(), keys.begin(), keys.end());
   return argv;
 }

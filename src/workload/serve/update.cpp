@@ -90,23 +90,4 @@ std::vector<ServeChange> changes_of(const Tree& live, const Tree& made) {
   return changes;
 }
 
-Tree replacement_of(const Tree& live, Tree made) {
-  // The API server refuses it if another user has changed the live one since it was read.
-  made["metadata"].set("resourceVersion", text_at(live, {"metadata", "resourceVersion"}));
-  if (const std::string revision = annotation_of(live, "deployment.kubernetes.io/revision");
-      !revision.empty())
-    made["metadata"]["annotations"].set("deployment.kubernetes.io/revision", revision);
-  return made;
-}
-
-Tree restored(const Tree& live) {
-  Tree metadata = Tree::map();
-  for (const char* name : {"name", "namespace", "labels", "annotations"})
-    if (const Tree* found = live.at({"metadata", name})) metadata.set(name, *found);
-  Tree object = Tree::map();
-  for (const auto& [name, value] : live.entries())
-    if (name != "status") object.set(name, name == "metadata" ? metadata : value);
-  return object;
-}
-
 }  // namespace workload

@@ -17,8 +17,8 @@ Result<> choose_image(ServicePlan& plan, const assets::Store& assets) {
 }  // namespace
 
 Result<ServicePlan> plan_notebook(const workload::NotebookRequest& request, const Hosts& hosts,
-                                  ReachedCluster& cluster) {
-  ServicePlan plan = TRY(plan_service(TRY(workload::make_notebook(request)), hosts, cluster));
+                                  ReachedCluster& cluster, const std::vector<std::string>& replaced) {
+  ServicePlan plan = TRY(plan_service(TRY(workload::make_notebook(request)), hosts, cluster, replaced));
   TRY(choose_image(plan, cluster.assets()));
   return plan;
 }

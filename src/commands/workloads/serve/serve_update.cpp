@@ -8,6 +8,7 @@
 #include "commands/workloads/serve/serve_create.hpp"
 #include "commands/workloads/service/create.hpp"
 #include "commands/workloads/service/open.hpp"
+#include "commands/workloads/service/replace.hpp"
 #include "commands/workloads/service/verbs.hpp"
 #include "commands/workloads/storage/claim_folders.hpp"
 
@@ -167,12 +168,6 @@ struct Update {
   std::string reason;
 };
 
-std::vector<std::string> pod_names(const std::vector<Tree>& objects) {
-  std::vector<std::string> names;
-  for (const Tree* pod : pods_in(objects)) names.push_back(text_at(*pod, {"metadata", "name"}));
-  return names;
-}
-
 /// Plans it from the cluster as it is now, with the key, the volume and the labels of the existing one.
 Result<> plan_update(const ServeCreateOptions& options, Update& update, ReachedCluster& cluster) {
   const NamedService service = service_of(options);
@@ -257,30 +252,12 @@ void roll_back(const Update& update, const std::optional<Tree>& secret, const Na
                             base::printable(done.error().what)));
 }
 
-/// Replaces the Deployment. Its resourceVersion changes with its status, so it is replaced nevertheless if
-/// its generation, which changes with its settings, is still what was read.
-Result<> replace_deployment(const Update& update, const Tree& made, ReachedCluster& cluster) {
-  constexpr int most_attempts = 5;
-  const auto generation_of = [](const Tree& object) { return number_at(object, {"metadata", "generation"}); };
-  Tree live = update.live;
-  for (int attempt = 1;; ++attempt) {
-    const auto replaced = session::replace(cluster.client(), {workload::replacement_of(live, made)});
-    const bool is_conflict = !replaced && replaced.error().what.find("(Conflict)") != std::string::npos;
-    if (!is_conflict || attempt == most_attempts) return replaced;
-    auto found = TRY(cluster.client().find({update.live}));
-    if (found.empty() || generation_of(found.front()) != generation_of(update.live))
-      return base::fail(Fault::blocked, "the Deployment was changed meanwhile, by another program",
-                        "run again");
-    live = std::move(found.front());
-  }
-}
-
 /// Writes the objects, and waits until they serve. Restores the live ones if they do not.
 Result<Updated> execute_update(const ServeCreateOptions& options, const Update& update,
                                const std::vector<Tree>& objects, ReachedCluster& cluster, Io& io) {
   const NamedService service = service_of(options);
   const auto secret = TRY(write_secret(update.kept, objects, service.ns, cluster));
-  if (const auto replaced = replace_deployment(update, *object_of(objects, "Deployment"), cluster);
+  if (const auto replaced = replace_deployment(update.live, *object_of(objects, "Deployment"), cluster);
       !replaced) {
     if (is_uncertain(replaced.error().fault)) {
       roll_back(update, secret, service, cluster, io);

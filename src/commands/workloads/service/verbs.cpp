@@ -103,6 +103,13 @@ bool is_stopped(const Tree& deployment) {
   return replicas && replicas->as_int() == 0;
 }
 
+std::vector<std::string> pod_names(const std::vector<Tree>& objects) {
+  std::vector<std::string> names;
+  for (const Tree& object : objects)
+    if (text_of(object, "kind") == "Pod") names.push_back(text_at(object, {"metadata", "name"}));
+  return names;
+}
+
 Result<Outcome> stop_service(const NamedService& service, std::string (*kept)(const ServiceVolumes&),
                              Io& io) {
   const auto cluster = TRY(reach_service(service, session::Access::full, io));

@@ -14,6 +14,8 @@ namespace commands {
 [[nodiscard]] Result<const base::Tree*> deployment_of(const std::vector<base::Tree>& objects,
                                                       const NamedService& service);
 [[nodiscard]] bool is_stopped(const base::Tree& deployment);
+/// The names of its pods.
+[[nodiscard]] std::vector<std::string> pod_names(const std::vector<base::Tree>& objects);
 
 /// Ends its pods, so that their GPUs are free. `kept`: what is kept, for the result, "its files are kept".
 [[nodiscard]] Result<Outcome> stop_service(const NamedService& service,
