@@ -57,7 +57,7 @@ TEST_CASE(
     host.name = name;
     cluster.hosts.push_back(host);
   }
-  auto readings = session::ClusterReadings::open(cluster, *assets, {"pods"}, "gpuadm.io/name");
+  auto readings = session::ClusterReadings::open(cluster, *assets, {{"pods"}, "gpuadm.io/name"});
   REQUIRE(readings);
   commands::StatusJudge judges(*assets, {});
   commands::PageData data(*readings, judges, 2);
@@ -98,7 +98,7 @@ TEST_CASE(
     host.name = name;
     cluster.hosts.push_back(host);
   }
-  auto readings = session::ClusterReadings::open(cluster, *assets, {"pods"}, "gpuadm.io/name");
+  auto readings = session::ClusterReadings::open(cluster, *assets, {{"pods"}, "gpuadm.io/name"});
   REQUIRE(readings);
   commands::StatusJudge judges(*assets, {});
   commands::PageData data(*readings, judges, 2);

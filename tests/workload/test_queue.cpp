@@ -214,7 +214,9 @@ spec: { suspend: true, parallelism: 2 }
   CHECK(workload::has_queued(objects));
   workload::add_places(rows, objects, workload::queued_jobs(case_objects("workloads.yaml")));
   CHECK(rows[0].state == "queued");
-  CHECK(rows[0].why == "1st of 3 in the queue gpuadm-user-anna; needs 4 GPUs, 2 are free");
+  CHECK(rows[0].why ==
+        "1st of 3 in the queue gpuadm-user-anna; needs 4 GPUs, 2 are free; anna/runs has 2 since 2026-11-30 "
+        "19:01 UTC");
   workload::add_places(rows, objects, {});
   CHECK(rows[0].why == "Kueue has not queued it yet");
   objects[0]["spec"].set("suspend", false);
@@ -229,10 +231,14 @@ TEST_CASE("jobs in queues: place, GPUs that are missing, and what Kueue says") {
     REQUIRE_MESSAGE(found, job);
     return describe_place(*found, jobs);
   };
-  CHECK(place("anna", "first") == "1st of 3 in the queue gpuadm-user-anna; needs 4 GPUs, 2 are free");
-  CHECK(place("anna", "second") == "3rd of 3 in the queue gpuadm-user-anna; needs 1 GPU");
+  CHECK(place("anna", "first") ==
+        "1st of 3 in the queue gpuadm-user-anna; needs 4 GPUs, 2 are free; anna/runs has 2 since 2026-11-30 "
+        "19:01 UTC");
+  CHECK(place("anna", "second") ==
+        "3rd of 3 in the queue gpuadm-user-anna; needs 1 GPU; anna/runs has 2 since 2026-11-30 19:01 UTC");
   CHECK(place("anna", "urgent-by-eviction") ==
-        "2nd of 3 in the queue gpuadm-user-anna; needs 2 GPUs; stopped before: Preempted to accommodate a "
+        "2nd of 3 in the queue gpuadm-user-anna; needs 2 GPUs; anna/runs has 2 since 2026-11-30 19:01 UTC; "
+        "stopped before: Preempted to accommodate a "
         "workload");
   CHECK(place("default", "large") ==
         "1st of 1 in the queue gpuadm; needs 8 GPUs: couldn't assign flavors to pod set main: insufficient "

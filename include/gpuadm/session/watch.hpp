@@ -13,6 +13,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -87,14 +88,22 @@ struct GpuSampling {
 [[nodiscard]] Result<Outcome> sample_gpus(transport::Fleet& fleet, const assets::Store& assets,
                                           const GpuSampling& sampling);
 
+/// Which objects are workloads.
+struct WorkloadKinds {
+  std::vector<std::string> kinds;
+  std::string selector;
+  /// Kinds with the places of workloads in queues, of an add-on that clusters may lack: read while one waits.
+  std::vector<std::string> queue_kinds = {};
+  std::function<bool(std::span<const base::Tree> workloads)> has_queued = {};
+};
+
 /// What is read of a cluster while its GPUs are sampled, again and again: the facts and the health of each
 /// host, and, of a control-plane node, the cluster and its workloads.
 class ClusterReadings {
  public:
-  /// Fault::bug if an asset is missing. `selector`, `kinds`: of the workloads.
+  /// Fault::bug if an asset is missing.
   [[nodiscard]] static Result<ClusterReadings> open(const spec::Cluster& cluster, const assets::Store& assets,
-                                                    const std::vector<std::string>& kinds,
-                                                    const std::string& selector);
+                                                    const WorkloadKinds& workloads);
   /// For the sampling of the same hosts. Refers to this.
   [[nodiscard]] OtherReadings others();
   /// A host does not answer. Its facts are read again as soon as it does.
@@ -107,6 +116,8 @@ class ClusterReadings {
   [[nodiscard]] base::Time viewed() const { return viewed_; }
   /// Objects of the workloads. Nothing: they were not read.
   [[nodiscard]] const std::optional<std::vector<base::Tree>>& workloads() const { return workloads_; }
+  /// Objects of their queues. Nothing: none waits in one, or they were not read.
+  [[nodiscard]] const std::optional<std::vector<base::Tree>>& queues() const { return queues_; }
   /// Why the last reading of the cluster or of its workloads failed; empty: it did not.
   [[nodiscard]] const std::string& problem() const { return problem_; }
   /// Output of playbooks/read/health.sh `recent`, by host.
@@ -115,7 +126,7 @@ class ClusterReadings {
   [[nodiscard]] std::size_t version() const { return version_; }
 
  private:
-  enum Reading : std::size_t { probe, health_state, view, objects, count };
+  enum Reading : std::size_t { probe, health_state, view, objects, queue_objects, count };
   struct Host {
     std::array<base::Instant, count> due{};
     std::array<bool, count> taken{};
@@ -133,13 +144,16 @@ class ClusterReadings {
   void take(const std::string& name, Result<transport::Exit> result);
   void take_view(const std::string& name, Host& host, const transport::Exit& exit);
   void take_objects(const std::string& name, Host& host, const transport::Exit& exit);
+  /// Without them, the places are unknown: they are no reason to mark the view as old.
+  void take_queues(const std::string& name, const transport::Exit& exit);
 
   ClusterSurvey survey_;
   std::array<transport::Command, count> commands_;
   std::map<std::string, Host> hosts_;
   std::string asked_, problem_;
   base::Time viewed_;
-  std::optional<std::vector<base::Tree>> workloads_;
+  std::function<bool(std::span<const base::Tree>)> has_queued_;
+  std::optional<std::vector<base::Tree>> workloads_, queues_;
   std::map<std::string, std::string> health_;
   std::size_t version_ = 0;
 };

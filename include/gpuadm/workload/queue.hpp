@@ -64,11 +64,14 @@ struct QueuedJob {
   Phase phase = Phase::waiting;
   long long priority = 0;
   std::string since;                      ///< RFC 3339: when it was created, or went back to the queue
+  std::string admitted;                   ///< RFC 3339: when it got its GPUs; empty: it has none
   std::map<std::string, long long> gpus;  ///< resource -> number that all of its pods request
   std::optional<long long> lacking;       ///< GPUs that are missing, as Kueue counts them
   std::string why;                        ///< Kueue's message; printable
   std::string stopped;                    ///< why it was sent back to the queue; empty: it was not
 };
+/// The kinds of the objects from which queued_jobs reads places, for ClusterClient::get.
+[[nodiscard]] std::vector<std::string> place_kinds();
 /// The jobs among objects (Workloads and LocalQueues), in the order of their queues: the first of a queue is
 /// admitted first.
 [[nodiscard]] std::vector<QueuedJob> queued_jobs(std::span<const base::Tree> objects);
@@ -81,8 +84,9 @@ void add_places(std::vector<WorkloadRow>& rows, std::span<const base::Tree> obje
                 const std::vector<QueuedJob>& jobs);
 /// Whether one of the objects is a Job that waits in a queue.
 [[nodiscard]] bool has_queued(std::span<const base::Tree> objects);
-/// "3rd of 5 in the queue gpuadm; needs 4 GPUs, 2 are free", or what it waits for in Kueue's words; of a job
-/// that waits. `jobs`: of queued_jobs.
+/// "3rd of 5 in the queue gpuadm; needs 4 GPUs, 2 are free; anna/ddp has 2 since 2026-12-01 14:02 UTC", or
+/// what it waits for in Kueue's words; of a job that waits. Of the jobs that have such GPUs, at most three,
+/// and the one that has had them for the longest time first. `jobs`: of queued_jobs.
 [[nodiscard]] std::string describe_place(const QueuedJob& job, const std::vector<QueuedJob>& jobs);
 
 }  // namespace workload

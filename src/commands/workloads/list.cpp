@@ -47,11 +47,11 @@ Result<Outcome> workload_list(const WorkloadListOptions& options, Io& io) {
   std::vector<WorkloadRow> rows = workload::workload_rows(objects);
   if (workload::has_queued(objects)) {
     const bool is_limited = cluster->client().is_limited();
-    workload::add_places(rows, objects,
-                         workload::queued_jobs(TRY(cluster->client().get(
-                             {.kinds = {"workloads.kueue.x-k8s.io", "localqueues.kueue.x-k8s.io"},
-                              .ns = is_limited ? options.ns : std::string(),
-                              .selector = {}}))));
+    workload::add_places(
+        rows, objects,
+        workload::queued_jobs(TRY(cluster->client().get({.kinds = workload::place_kinds(),
+                                                         .ns = is_limited ? options.ns : std::string(),
+                                                         .selector = {}}))));
   }
   if (options.kind.empty()) {
     const facts::ClusterFacts view = TRY(cluster->client().read_nodes_and_pods());

@@ -18,15 +18,14 @@ using base::Clock;
 using std::chrono::seconds;
 
 /// Time between two readings of the same kind, in the order of Reading. A probe starts about 100 programs.
-constexpr seconds pauses[] = {seconds(30), seconds(60), seconds(30), seconds(15)};
+constexpr seconds pauses[] = {seconds(30), seconds(60), seconds(30), seconds(15), seconds(15)};
 /// Each command in the scripts has a shorter limit.
 constexpr seconds reading_limit{60}, after_timeout{300};
 
 }  // namespace
 
 Result<ClusterReadings> ClusterReadings::open(const spec::Cluster& cluster, const assets::Store& assets,
-                                              const std::vector<std::string>& kinds,
-                                              const std::string& selector) {
+                                              const WorkloadKinds& workloads) {
   ClusterReadings readings;
   readings.survey_.cluster = cluster;
   auto& commands = readings.commands_;
@@ -37,7 +36,11 @@ Result<ClusterReadings> ClusterReadings::open(const spec::Cluster& cluster, cons
       assets));
   commands[view] = TRY(view_command(assets));
   commands[view].script = base::assignments({{"purpose", "dashboard"}}) + commands[view].script.text();
-  commands[objects] = TRY(objects_command({.kinds = kinds, .ns = {}, .selector = selector}, assets));
+  commands[objects] =
+      TRY(objects_command({.kinds = workloads.kinds, .ns = {}, .selector = workloads.selector}, assets));
+  commands[queue_objects] =
+      TRY(objects_command({.kinds = workloads.queue_kinds, .ns = {}, .selector = {}}, assets));
+  readings.has_queued_ = workloads.has_queued;
   for (transport::Command& command : commands) command.timeout = std::min(command.timeout, reading_limit);
   for (const spec::Host& host : cluster.hosts) readings.hosts_[host.name];
   return readings;
@@ -90,6 +93,8 @@ bool ClusterReadings::applies(const std::string& host, Reading reading,
     case view:
     case objects:
       return control_plane() == host;
+    case queue_objects:
+      return has_queued_ && workloads_ && has_queued_(*workloads_) && control_plane() == host;
     default:
       return true;
   }
@@ -99,7 +104,7 @@ std::optional<transport::Command> ClusterReadings::next(const std::string& name,
                                                         const facts::GpuSample& sample) {
   Host& host = hosts_.at(name);
   const base::Instant now = Clock::now();
-  for (const Reading reading : {probe, view, objects, health_state}) {
+  for (const Reading reading : {probe, view, objects, queue_objects, health_state}) {
     if (host.due[reading] > now || !applies(name, reading, sample)) continue;
     host.due[reading] = now + pauses[reading];
     host.asked = reading;
@@ -116,6 +121,7 @@ void ClusterReadings::take(const std::string& name, Result<transport::Exit> resu
   if (!result) {
     if (result.error().fault == base::Fault::timeout) host.due[*reading] = Clock::now() + after_timeout;
     if (*reading == probe) note(name, result.error());
+    if (*reading == queue_objects) queues_.reset();
     if (*reading == view || *reading == objects) {
       host.view_failed = true;
       problem_ = result.error().what;
@@ -129,6 +135,8 @@ void ClusterReadings::take(const std::string& name, Result<transport::Exit> resu
     health_[name] = std::move(result->out);
   else if (*reading == view)
     take_view(name, host, *result);
+  else if (*reading == queue_objects)
+    take_queues(name, *result);
   else
     take_objects(name, host, *result);
 }
@@ -158,6 +166,12 @@ void ClusterReadings::take_objects(const std::string& name, Host& host, const tr
     workloads_ = std::move(*objects_read);
   else
     problem_ = objects_read.error().what;
+}
+
+void ClusterReadings::take_queues(const std::string& name, const transport::Exit& exit) {
+  queues_.reset();
+  if (exit.status != 0 || exit.dropped != 0) return;
+  if (auto read = objects_in(exit.out, name)) queues_ = std::move(*read);
 }
 
 }  // namespace session

@@ -1,4 +1,5 @@
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/base/time.hpp"
 #include "gpuadm/kube/quantity.hpp"
 #include "gpuadm/workload/gpus.hpp"
 #include "gpuadm/workload/objects.hpp"
@@ -7,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <tuple>
 
@@ -70,10 +72,13 @@ QueuedJob job_in(const Tree& workload) {
   job.since = text_at(workload, {"metadata", "creationTimestamp"});
   if (const Tree* sets = workload.at({"spec", "podSets"}))
     for (const Tree& set : sets->items()) add_requests(set, job);
-  if (condition(workload, "Finished"))
+  if (condition(workload, "Finished")) {
     job.phase = QueuedJob::Phase::finished;
-  else if (condition(workload, "Admitted") && !condition(workload, "Evicted"))
+  } else if (const Tree* admitted = condition(workload, "Admitted");
+             admitted && !condition(workload, "Evicted")) {
     job.phase = QueuedJob::Phase::admitted;
+    job.admitted = text_of(*admitted, "lastTransitionTime");
+  }
   if (job.phase != QueuedJob::Phase::waiting) return job;
   if (const Tree* waits = condition(workload, "QuotaReserved", "False")) {
     job.lacking = lacking_in(text_of(*waits, "message"));
@@ -115,6 +120,38 @@ std::string needs_of(const QueuedJob& job) {
   return base::join(parts, ", ");
 }
 
+/// "2026-12-01 14:02 UTC"; empty: it is no such time.
+std::string minute_of(const std::string& time) {
+  const auto seconds = base::parse_time(time);
+  if (!seconds) return {};
+  const std::string text = base::iso8601(base::Time(std::chrono::seconds(static_cast<long long>(*seconds))));
+  return fmt::format("{} {} UTC", text.substr(0, 10), text.substr(11, 5));
+}
+
+/// Who has GPUs of the kinds that the job needs: "anna/ddp has 2 since 2026-12-01 14:02 UTC". Jobs of other
+/// queues can lend or take back GPUs, so they count, too.
+std::string holders_of(const QueuedJob& job, const std::vector<QueuedJob>& jobs) {
+  constexpr std::size_t most = 3;
+  std::vector<std::pair<std::string, std::string>> holders;  // since, and the words
+  for (const QueuedJob& one : jobs) {
+    long long held = 0;
+    for (const auto& [resource, count] : one.gpus)
+      if (job.gpus.contains(resource)) held += count;
+    const std::string since = minute_of(one.admitted);
+    if (one.phase != QueuedJob::Phase::admitted || held == 0) continue;
+    holders.emplace_back(
+        one.admitted,
+        fmt::format("{} has {}{}", one.job.empty() ? "a workload of " + one.ns : one.ns + "/" + one.job, held,
+                    since.empty() ? "" : " since " + since));
+  }
+  std::ranges::sort(holders);
+  std::vector<std::string> words;
+  for (const auto& holder : holders)
+    if (words.size() < most) words.push_back(holder.second);
+  if (holders.size() > most) words.push_back(fmt::format("{} more", holders.size() - most));
+  return base::join(words, ", ");
+}
+
 bool is_queued(const Tree& object) {
   const Tree *labels = object.at({"metadata", "labels"}), *suspend = object.at({"spec", "suspend"});
   return text_of(object, "kind") == "Job" && labels && labels->find(queue_label) && suspend &&
@@ -122,6 +159,10 @@ bool is_queued(const Tree& object) {
 }
 
 }  // namespace
+
+std::vector<std::string> place_kinds() {
+  return {"workloads.kueue.x-k8s.io", "localqueues.kueue.x-k8s.io"};
+}
 
 bool has_queued(std::span<const Tree> objects) {
   return std::ranges::any_of(objects, is_queued);
@@ -191,6 +232,8 @@ std::string describe_place(const QueuedJob& job, const std::vector<QueuedJob>& j
     text += fmt::format(", {} {} free", total - *job.lacking, total - *job.lacking == 1 ? "is" : "are");
   else if (!job.why.empty())
     text += ": " + job.why;
+  if (job.lacking || job.why.empty())
+    if (const std::string holders = holders_of(job, jobs); !holders.empty()) text += "; " + holders;
   if (!job.stopped.empty()) text += "; stopped before: " + job.stopped;
   return text;
 }

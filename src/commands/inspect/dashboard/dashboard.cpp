@@ -5,6 +5,7 @@
 #include "gpuadm/report/refusal.hpp"
 #include "gpuadm/session/connections.hpp"
 #include "gpuadm/workload/objects.hpp"
+#include "gpuadm/workload/queue.hpp"
 #include "gpuadm/workload/state.hpp"
 
 #include "commands/inspect/dashboard/frozen_page.hpp"
@@ -115,8 +116,12 @@ Result<Outcome> dashboard(const DashboardOptions& options, Io& io) {
   const auto connections = TRY(session::Connections::open(cluster, options.common.connection, io));
   const auto fleet = connections->fleet(session::Access::read_only);
   fleet->on_interrupt([] {});
-  session::ClusterReadings readings = TRY(
-      session::ClusterReadings::open(cluster, assets, workload::workload_kinds(), workload::selector_of("")));
+  session::ClusterReadings readings =
+      TRY(session::ClusterReadings::open(cluster, assets,
+                                         {.kinds = workload::workload_kinds(),
+                                          .selector = workload::selector_of(""),
+                                          .queue_kinds = workload::place_kinds(),
+                                          .has_queued = workload::has_queued}));
   StatusJudge judges(assets, io.err_style.complete);
   PageData data(readings, judges, options.interval);
   const auto run = options.format == Format::html ? write_page : serve_page;

@@ -4,6 +4,7 @@
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/cluster/health_state.hpp"
 #include "gpuadm/cluster/status_show.hpp"
+#include "gpuadm/workload/queue.hpp"
 #include "gpuadm/workload/state.hpp"
 
 #include <algorithm>
@@ -44,6 +45,8 @@ std::string json_of(Tree tree) {
 Tree workloads_tree(const session::ClusterReadings& readings) {
   if (!readings.workloads()) return {};
   auto rows = workload::workload_rows(*readings.workloads());
+  if (readings.queues())
+    workload::add_places(rows, *readings.workloads(), workload::queued_jobs(*readings.queues()));
   Tree tree = Tree::map_of(
       {{"omitted", std::uint64_t{rows.size() > most_workloads ? rows.size() - most_workloads : 0}}});
   if (rows.size() > most_workloads) rows.resize(most_workloads);

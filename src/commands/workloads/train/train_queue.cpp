@@ -14,7 +14,7 @@ namespace {
 using base::Fault;
 using base::Tree;
 
-constexpr const char *local_queues = "localqueues.kueue.x-k8s.io", *workloads = "workloads.kueue.x-k8s.io";
+constexpr const char* local_queues = "localqueues.kueue.x-k8s.io";
 
 /// kubectl's words for a kind that the API server does not have.
 bool is_unknown_kind(const base::Error& error) {
@@ -54,7 +54,7 @@ Result<> find_queue(session::ClusterClient& client, workload::TrainJob& job, con
 Result<QueuePlace> read_place(session::ClusterClient& client, const workload::TrainState& state) {
   // A user may read the own namespace only, in which all jobs of the user's queue are.
   const std::string ns = client.is_limited() ? state.ns : std::string();
-  const auto jobs = workload::queued_jobs(TRY(client.get({{workloads, local_queues}, ns, {}})));
+  const auto jobs = workload::queued_jobs(TRY(client.get({workload::place_kinds(), ns, {}})));
   for (const std::string& name : state.jobs)
     if (const auto* job = workload::find_queued(jobs, state.ns, name))
       return QueuePlace{true, job->phase == workload::QueuedJob::Phase::waiting
