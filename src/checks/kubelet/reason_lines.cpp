@@ -56,11 +56,15 @@ std::string from_json(std::string_view line) {
 
 /// Of a wrapped error the cause is at the end, and what failed at the beginning: both are kept.
 std::string shortened(std::string_view text) {
-  constexpr std::size_t at_the_beginning = 100;
+  constexpr std::size_t at_the_beginning = 100, longest_word = 40;
   if (text.size() <= longest) return base::printable(text, longest);
-  std::string_view end = text.substr(text.size() - (longest - at_the_beginning));
-  if (const std::size_t word = end.find(' '); word < 40) end.remove_prefix(word);
-  return base::printable(text.substr(0, at_the_beginning)) + " …" + base::printable(end);
+  // At blanks, so that no word and no character is cut; a text without blanks has neither.
+  std::string_view begin = text.substr(0, at_the_beginning),
+                   end = text.substr(text.size() - (longest - at_the_beginning));
+  if (const std::size_t blank = begin.rfind(' '); blank != begin.npos && begin.size() - blank < longest_word)
+    begin = begin.substr(0, blank);
+  if (const std::size_t blank = end.find(' '); blank < longest_word) end.remove_prefix(blank);
+  return base::printable(begin) + " …" + base::printable(end);
 }
 
 /// klog's `E1124 16:35:40.123456    4711 pod_workers.go:191] `.
