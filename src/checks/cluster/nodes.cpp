@@ -93,8 +93,9 @@ bool is_judged_elsewhere(const std::string& reason) {
 /// What Kubernetes reports of a node again and again.
 void node_events(const Whole& w, Verdicts& out) {
   constexpr int often = 5;
-  if (!w.facts.events) return;
-  for (const facts::Event& event : *w.facts.events) {
+  const auto* events = given(w.facts.events, out, "the events");
+  if (!events) return;
+  for (const facts::Event& event : *events) {
     if (event.kind != "Node" || event.count < often || is_judged_elsewhere(event.reason)) continue;
     const bool no_range = event.reason == "CIDRNotAvailable";
     out.fail(
@@ -113,7 +114,6 @@ void node_events(const Whole& w, Verdicts& out) {
 void nodes_ready(const Whole& w, Verdicts& out) {
   const auto* nodes = given(w.facts.nodes, out, "the nodes");
   if (!nodes) return;
-  node_events(w, out);
   for (const facts::Node& node : *nodes)
     for (const auto& [type, condition] : node.conditions) {
       const bool bad = type == "Ready" ? condition.status != "True" : condition.status == "True";
@@ -245,6 +245,12 @@ constexpr std::array cluster_nodes_rows = std::to_array<Check>({
      .reads = "nodes leases clock",
      .stages = in_cluster,
      .whole = nodes_ready},
+    {.id = "cl.node-events",
+     .title = "no warning about a node is repeated",
+     .why = "Kubernetes repeats what it cannot do for a node",
+     .reads = "nodes events",
+     .stages = in_cluster,
+     .whole = node_events},
     {.id = "cl.nodes-taints",
      .title = "no node rejects pods unintentionally",
      .why = "pods stay Pending otherwise",

@@ -261,7 +261,9 @@ constexpr std::array link_rows = std::to_array<Check>({
     {"net.nodeport-range-clash", "the NodePort range is free", "a program on such a port becomes unreachable",
      "listeners /proc/net/tcp /proc/net/tcp6", node, nodeports},
     {"net.mtu-consistent", "all hosts have the same MTU", "large packets are lost otherwise",
-     "links ip-links", preflight | node, overlay_mtu, mtu_consistent},
+     "links ip-links", preflight | node, nullptr, mtu_consistent},
+    {"net.overlay-mtu", "packets of pods fit into those of the host",
+     "larger ones are lost, or sent in parts", "links ip-links addresses routes", node, overlay_mtu},
     {"host.time.timezone-mixed", "all hosts are in one time zone",
      "logs of hosts in one time zone can be compared", "clock", preflight | node, nullptr, timezones},
 });

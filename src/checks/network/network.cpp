@@ -54,7 +54,7 @@ std::string node_ip_of(std::string_view flags) {
 void address_of_node(const Subject& s, Verdicts& out) {
   const std::string address = node_ip_of(s.facts.kubernetes.kubelet_flags);
   if (address.empty() || address == "0.0.0.0" || address == "::")
-    return out.not_applicable("the kubelet has no --node-ip");
+    return out.skip("the kubelet has no --node-ip");
   std::vector<std::string> own;
   for (const facts::Address& one : s.facts.network.all_addresses) own.push_back(address_of(one));
   if (own.empty()) return out.unknown("the addresses of the host could not be read");
