@@ -24,7 +24,7 @@ struct Ended {
 };
 Ended run(const Sshd& sshd, const std::vector<std::string>& argv, const std::string& prefix = "") {
   const auto out = sshd.place.path / "seen";
-  const int status = std::system(("exec 2>&1; (" + prefix + line_of(argv) + ") > " + out.string()).c_str());
+  const int status = std::system(("(" + prefix + line_of(argv) + ") > " + out.string() + " 2>&1").c_str());
   return {WEXITSTATUS(status), base::read_file(out).value_or("")};
 }
 
