@@ -2,13 +2,10 @@
 
 #include "gpuadm/base/text.hpp"
 
-#include "kube/pod/context.hpp"
+#include "kube/pod/error_line.hpp"
 #include "kube/pod/launcher.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <array>
 #include <ranges>
 #include <vector>
 
@@ -17,21 +14,8 @@ namespace kube {
 namespace {
 
 using pod::Exception;
-using pod::mentions_any;
 
-constexpr std::size_t longest = 1000, searched_lines = 100;
-constexpr std::size_t nothing = static_cast<std::size_t>(-1);
-
-/// Exceptions that say what is wrong with a program, its input or its packages.
-bool is_own_error(const Exception& one) {
-  constexpr std::array<std::string_view, 20> names = {
-      "ValueError",        "TypeError",         "KeyError",           "IndexError",
-      "AttributeError",    "NameError",         "ImportError",        "ModuleNotFoundError",
-      "SyntaxError",       "IndentationError",  "FileNotFoundError",  "NotImplementedError",
-      "ZeroDivisionError", "UnboundLocalError", "JSONDecodeError",    "UnicodeDecodeError",
-      "OverflowError",     "RecursionError",    "NotADirectoryError", "ValidationError"};
-  return pod::is_one_of(one.name, names);
-}
+constexpr std::size_t longest = 1000, longest_message = 8000;
 
 /// The exception that explains the end of the program; nothing: there is none.
 const Exception* choose(const std::vector<Exception>& all, const pod::FirstFailure& first) {
@@ -58,163 +42,6 @@ const Exception* choose(const std::vector<Exception>& all, const pod::FirstFailu
                                                                                             : left.back();
 }
 
-/// Lines that a program prints for information.
-bool informs(std::string_view line) {
-  return line.contains("HTTP/1.1\" ") || line.contains("HTTP/1.0\" ") ||  // a server's list of requests
-         mentions_any(line, {"hostname of the client socket cannot be retrieved", " info ", "info:", "[info]",
-                             "debug:", "[debug]", " debug ", "level=info", "note:", "nccl info"});
-}
-
-bool is_about_error(std::string_view line) {
-  return !informs(line) &&
-         mentions_any(line,
-                      {"what():",     "error",   "fatal",     "fail",    "panic",       "exception",
-                       "cannot",      "can't",   "could not", "unable",  "denied",      "refused",
-                       "not found",   "no such", "invalid",   "abort",   "killed",      "terminat",
-                       "unsupported", "missing", "timed out", "timeout", "illegal",     "exceed",
-                       "too large",   "corrupt", "mismatch",  "out of",  "not support", "segmentation"});
-}
-
-bool has_letters(std::string_view text) {
-  return std::ranges::any_of(
-      text, [](unsigned char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c >= 0x80; });
-}
-
-bool is_rule(std::string_view text) {
-  return text.size() >= 10 && (text.find_first_not_of('-') == std::string_view::npos ||
-                               text.find_first_not_of('=') == std::string_view::npos);
-}
-
-/// What prints a line: launchers print between rules; `none`: frames of a stack, and what torchrun repeats.
-enum class Writer { none, launcher, program };
-
-std::vector<Writer> writers_of(std::span<const std::string> log) {
-  constexpr std::size_t tallest = 40;
-  std::vector<Writer> writers(log.size(), Writer::none);
-  for (std::size_t i = 0; i < log.size(); ++i) {
-    const std::string_view text = base::trim(log[i]);
-    const bool is_indented = !log[i].empty() && (log[i].front() == ' ' || log[i].front() == '\t');
-    if (has_letters(text) && (!is_indented || text.starts_with("what():")) && !pod::is_of_torchrun(text))
-      writers[i] = Writer::program;
-  }
-  for (std::size_t end = log.size(); end-- > 0;) {
-    const std::string_view rule = base::trim(log[end]);
-    if (!is_rule(rule)) continue;
-    for (std::size_t begin = end; begin-- > 0 && end - begin <= tallest;) {
-      const std::string_view text = base::trim(log[begin]);
-      if (!is_rule(text) || text[0] != rule[0]) continue;
-      // torchrun's frame only repeats which process failed.
-      const auto lines = log.subspan(begin, end - begin);
-      const bool repeats =
-          std::ranges::any_of(lines, [](const std::string& one) { return one.contains("Root Cause ("); });
-      for (std::size_t i = begin; i < end; ++i)
-        if (writers[i] == Writer::program) writers[i] = repeats ? Writer::none : Writer::launcher;
-      end = begin;
-      break;
-    }
-  }
-  return writers;
-}
-
-/// Lines with which a runtime of a language begins to describe a crash; what follows is a dump.
-bool begins_crash(std::string_view line) {
-  constexpr std::array<std::string_view, 8> beginnings = {
-      "Fatal Python error",  "panic: ",  "fatal error: ",       "terminate called",
-      "Exception in thread", "thread '", "Unhandled exception", "FATAL"};
-  return std::ranges::any_of(beginnings, [&](std::string_view one) { return line.starts_with(one); });
-}
-
-/// The last line that `wanted` accepts; nothing: none does.
-template <typename Wanted>
-std::size_t last_that(std::span<const std::string> log, Wanted&& wanted) {
-  const std::size_t least = log.size() > searched_lines ? log.size() - searched_lines : 0;
-  for (std::size_t i = log.size(); i-- > least;)
-    if (wanted(i)) return i;
-  return nothing;
-}
-
-/// Of a log from `begin` on.
-LastError from_line(std::span<const std::string> log, const std::vector<Exception>& exceptions,
-                    std::size_t begin = 0) {
-  std::vector<Writer> writers = writers_of(log);
-  std::fill_n(writers.begin(), begin, Writer::none);
-  for (const Exception& one : exceptions)
-    if (pod::is_of_launcher(one))
-      for (std::size_t i = one.first; i <= one.last; ++i) writers[i] = Writer::none;
-  const auto is_own = [&](std::size_t i) { return writers[i] == Writer::program; };
-  std::size_t at = last_that(log, [&](std::size_t i) { return is_own(i) && begins_crash(log[i]); });
-  if (at == nothing) at = last_that(log, [&](std::size_t i) { return is_own(i) && is_about_error(log[i]); });
-  if (at == nothing)
-    at = last_that(log,
-                   [&](std::size_t i) { return writers[i] == Writer::launcher && is_about_error(log[i]); });
-  if (at == nothing) at = last_that(log, is_own);
-  if (at == nothing) at = last_that(log, [&](std::size_t i) { return !base::trim(log[i]).empty(); });
-  LastError error;
-  if (at == nothing) return error;
-  error.text = std::string(base::trim(log[at]));
-  error.end = at + 1;
-  // A message that its first line only introduces, and the words of C++ for what was thrown.
-  if (error.text.ends_with(':') && at + 1 < log.size() && has_letters(log[at + 1]))
-    error.text += " " + std::string(base::trim(log[at + 1])), ++error.end;
-  if (error.text.starts_with("terminate called") && at + 1 < log.size())
-    if (const std::string_view what = base::trim(log[at + 1]); what.starts_with("what():"))
-      error.text += " " + std::string(what), ++error.end;
-  std::size_t first = at;
-  while (first > 0 && is_own(first - 1) && is_about_error(log[first - 1])) --first;
-  if (first < at) error.previous = std::string(base::trim(log[first]));
-  // A program that cannot be compiled has no traceback, and Python names the place before the error.
-  std::vector<pod::Frame> frames;
-  for (std::size_t i = at; i-- > 0 && at - i < 5;)
-    if (auto frame = pod::frame_in(log[i]); !frame.file.empty()) frames.push_back(std::move(frame));
-  error.origin = pod::own_frame(frames);
-  return error;
-}
-
-/// The lines as a terminal would show them, with the number of each in the log: without colors and without
-/// what a carriage return overwrites. A traceback in a field of JSON becomes several.
-struct Lines {
-  std::vector<std::string> texts;
-  std::vector<std::size_t> numbers;
-};
-
-std::string as_shown(std::string_view line) {
-  while (line.ends_with('\r')) line.remove_suffix(1);
-  if (const std::size_t last = line.rfind('\r'); last != std::string_view::npos) line.remove_prefix(last + 1);
-  std::string text;
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    if (line[i] == '\x1b' && i + 1 < line.size() && line[i + 1] == '[') {
-      i += 2;
-      while (i < line.size() && (line[i] < '@' || line[i] > '~')) ++i;
-      continue;
-    }
-    text += line[i];
-  }
-  return text;
-}
-
-Lines lines_of(std::span<const std::string> log) {
-  constexpr std::size_t most = 4000;
-  Lines lines;
-  const auto add = [&](std::string text, std::size_t number) {
-    lines.texts.push_back(std::move(text));
-    lines.numbers.push_back(number);
-  };
-  for (std::size_t i = 0; i < log.size(); ++i) {
-    const std::string text = as_shown(log[i]);
-    if (!text.contains("Traceback (most recent call last)") || !text.contains("\\n") ||
-        lines.texts.size() > most) {
-      add(text, i);
-      continue;
-    }
-    for (std::size_t at = 0; at <= text.size();) {
-      const std::size_t end = std::min(text.find("\\n", at), text.size());
-      add(base::replace_all(text.substr(at, end - at), "\\\"", "\""), i);
-      at = end + 2;
-    }
-  }
-  return lines;
-}
-
 /// Whether a program of one process printed other lines after an exception, and then an error: it handled the
 /// exception.
 bool is_handled(std::span<const std::string> log, const std::vector<Exception>& all,
@@ -222,56 +49,86 @@ bool is_handled(std::span<const std::string> log, const std::vector<Exception>& 
   const bool is_alone = std::ranges::all_of(
       all, [](const Exception& one) { return one.process.empty() && !pod::is_of_launcher(one); });
   if (!is_alone) return false;
-  const std::vector<Writer> writers = writers_of(log);
+  const std::vector<pod::Writer> writers = pod::writers_of(log);
   bool continued = false;
   for (std::size_t i = chosen.last + 1; i < log.size(); ++i) {
-    if (writers[i] != Writer::program || informs(log[i])) continue;
-    if (!is_about_error(log[i]))
+    if (writers[i] != pod::Writer::program) continue;
+    if (pod::is_ordinary(log[i], writers[i]))
       continued = true;
-    else if (continued)
+    else if (continued && pod::is_about_error(log[i]))
       return true;
   }
   return false;
 }
 
+/// Whether a line is an exception that says what is wrong, as programs print it without a traceback.
+bool is_complete(std::string_view line) {
+  Exception one;
+  one.name = pod::exception_name(line);
+  one.text = line;
+  return (one.name.ends_with("Error") || one.name.ends_with("Exception")) && !pod::is_consequence(one);
+}
+
+LastError of_exception(std::span<const std::string> log, const std::vector<Exception>& all,
+                       const Exception& chosen) {
+  LastError error;
+  error.text = chosen.text;
+  error.message = chosen.message;
+  error.end = chosen.last + 1;
+  error.past = std::max(chosen.past, error.end);
+  const bool is_complete = !pod::is_consequence(chosen);
+  // Other processes report between the lines of the one that failed.
+  error.begin = is_complete ? chosen.last : pod::begin_of_failure(log, chosen.first, log.size());
+  const std::vector<pod::Writer> writers = pod::writers_of(log);
+  error.is_complete = is_complete;
+  for (std::size_t i = error.past; i < log.size(); ++i)
+    if (pod::is_ordinary(log[i], writers[i])) error.is_complete = false;
+  error.origin = pod::own_frame(chosen.frames);
+  if (chosen.has_cause && &chosen > &all.front()) error.previous = std::prev(&chosen)->text;
+  return error;
+}
+
 void shorten(LastError& error) {
-  for (std::string* text : {&error.text, &error.origin, &error.previous})
+  for (std::string* text : {&error.text, &error.origin, &error.previous, &error.host})
     *text = base::printable(*text, longest);
+  error.message = base::printable(error.message, longest_message);
 }
 
 }  // namespace
 
 LastError last_error(std::span<const std::string> log) {
-  const Lines lines = lines_of(log);
+  const pod::Lines lines = pod::lines_of(log);
   const pod::FirstFailure first = pod::first_failure(lines.texts);
   const std::vector<Exception> all = pod::exceptions_in(lines.texts);
   const Exception* chosen = choose(all, first);
   // A process that a signal ended has no exception; those are then of the launcher and of other processes.
   const bool is_explained =
       chosen && !pod::is_of_launcher(*chosen) && !(first.signal > 0 && pod::is_of_lost_peer(*chosen));
-  const auto of_exception = [&] {
-    LastError error;
-    error.text = chosen->text;
-    error.end = chosen->last + 1;
-    error.is_own = is_own_error(*chosen);
-    error.origin = pod::own_frame(chosen->frames);
-    if (chosen->has_cause && chosen > &all.front()) error.previous = std::prev(chosen)->text;
-    return error;
-  };
   LastError error;
   if (is_explained && is_handled(lines.texts, all, *chosen)) {
-    error = from_line(lines.texts, all, chosen->last + 1);
+    error = pod::error_line(lines.texts, all, chosen->last + 1);
     error.previous = chosen->text;
+    error.is_handled = true;
+    error.begin = std::max(error.begin, chosen->last + 1);
   } else if (is_explained) {
-    error = of_exception();
+    error = of_exception(lines.texts, all, *chosen);
   } else {
-    error = from_line(lines.texts, all);
+    error = pod::error_line(lines.texts, all);
     // The name of torchrun's exception says nothing.
-    const bool is_useful = is_about_error(error.text) || (chosen && chosen->name == "ChildFailedError");
-    if (chosen && first.signal == 0 && (error.text.empty() || !is_useful)) error = of_exception();
+    const bool is_useful =
+        pod::is_about_error(error.text) || (chosen && chosen->name == "ChildFailedError");
+    if (chosen && first.signal == 0 && (error.text.empty() || !is_useful))
+      error = of_exception(lines.texts, all, *chosen);
+    if (is_complete(error.text)) error.begin = error.end - 1;
   }
-  if (error.end > 0) error.end = lines.numbers[error.end - 1] + 1;
+  const auto number_of = [&](std::size_t line) {
+    return line < lines.numbers.size() ? lines.numbers[line] : log.size();
+  };
+  error.begin = number_of(error.begin);
+  for (std::size_t* count : {&error.end, &error.past})
+    if (*count > 0) *count = number_of(*count - 1) + 1;
   error.rank = first.rank;
+  error.host = first.host;
   error.signal = is_explained ? 0 : first.signal;
   shorten(error);
   return error;

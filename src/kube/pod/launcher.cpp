@@ -64,6 +64,28 @@ bool is_of_lost_peer(const Exception& one) {
                                  "remote process exited", "rendezvous"});
 }
 
+bool is_consequence(const Exception& one) {
+  const bool is_empty = base::trim(one.text).size() <= one.name.size() + 1;
+  return is_empty || is_of_launcher(one) || is_of_lost_peer(one) || one.name.starts_with("Engine") ||
+         one.name.starts_with("Actor") || one.name.starts_with("Worker") ||
+         mentions_any(one.text,
+                      {"nccl", "exited unexpectedly", "died unexpectedly", "unexpectedly terminated",
+                       "failed to start", "initialization failed", "is killed by signal",
+                       "terminated abruptly", "worker failed", "cuda error: unspecified"});
+}
+
+/// "process rank 3 with PID 0 on node trainer-1 exited on signal 9 (Killed)" of mpirun.
+void read_mpirun(std::string_view line, FirstFailure& found) {
+  constexpr std::string_view rank = "process rank ", node = " on node ", signal = "exited on signal ";
+  const std::size_t at = line.find(rank), host = line.find(node), end = line.find(signal);
+  if (at == std::string_view::npos || host == std::string_view::npos || end == std::string_view::npos ||
+      host < at || end < host)
+    return;
+  found.rank = number_after(line.substr(at + rank.size()));
+  found.host = std::string(base::trim(line.substr(host + node.size(), end - host - node.size())));
+  found.signal = static_cast<int>(base::to_int(number_after(line.substr(end + signal.size()))).value_or(0));
+}
+
 FirstFailure first_failure(std::span<const std::string> log) {
   FirstFailure found;
   bool is_root = false;
@@ -78,6 +100,7 @@ FirstFailure first_failure(std::span<const std::string> log) {
       return found;
     }
     if (found.signal == 0 && !is_root) found.signal = signal_in(text);
+    if (found.host.empty()) read_mpirun(text, found);
     // "Process name: [[27812,1],1]" after "The first process to do so was:"
     if (const std::size_t at = text.find("Process name: [["); at != std::string_view::npos)
       if (const std::size_t comma = text.rfind(','); comma != std::string_view::npos && comma > at)

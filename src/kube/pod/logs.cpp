@@ -2,22 +2,35 @@
 
 #include "gpuadm/base/text.hpp"
 
+#include "kube/pod/log_line.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <ranges>
 
 namespace kube::pod {
 
 namespace {
 
-/// The last lines of a log in which known reasons are searched.
-constexpr std::size_t searched_lines = 40;
-
-const Pattern* first_of(std::span<const Pattern* const> patterns, std::string_view text) {
-  for (const Pattern* one : patterns)
-    if (match({one, 1}, text)) return one;
+/// The first known reason in a text, the memory that it is about before what only names a part of it.
+const Pattern* reason_of(std::string_view text, bool has_gpu, LogPart part) {
+  const auto find = [&](std::span<const Pattern> patterns) { return match(patterns, text); };
+  if (part == LogPart::error)
+    if (const Pattern* found = find(error_patterns())) return found;
+  if (const Pattern* found = memory_pattern(text, has_gpu)) return found;
+  for (const Pattern* one : patterns_of(has_gpu))
+    if (find({one, 1})) return one;
   return nullptr;
+}
+
+/// The last of the lines of a failure that names the same reason, as it is quoted; otherwise the text.
+std::string quoted(std::span<const std::string> lines, const Pattern* pattern, std::string_view text,
+                   bool has_gpu, LogPart part) {
+  for (const std::string& line : lines | std::views::reverse)
+    if (reason_of(line, has_gpu, part) == pattern) return brief(read_log_line(line).text, 200);
+  return brief(text, 200);
 }
 
 /// Xids that a program causes, not the hardware (NVIDIA's Xid catalog: 13, 31, 43, 45, 68, 69).
@@ -89,16 +102,33 @@ bool requests_gpu(const Pod& pod, const Container& container) {
 LogReason reason_in_log(const Context& context, const Container& container, std::span<const std::string> log,
                         const LastError& error) {
   const bool has_gpu = requests_gpu(context.pod, container);
-  const auto of_error = patterns_of(has_gpu, LogPart::error);
-  for (const std::string& text : {error.text, error.previous})
-    if (const Pattern* pattern = first_of(of_error, text)) return {pattern, brief(text, 200), true};
-  if (error.is_own) return {};
-  const std::span<const std::string> before = log.first(std::min(error.end, log.size()));
-  const auto searched = before.last(std::min(before.size(), searched_lines));
-  for (const Pattern* pattern : patterns_of(has_gpu, LogPart::lines_before))
-    for (const std::string& line : searched | std::views::reverse)
-      if (match({pattern, 1}, line)) return {pattern, brief(line, 200)};
-  return {};
+  const std::size_t past = std::min(error.past, log.size()), end = std::min(error.end, past);
+  const auto lines = log.subspan(std::min(error.begin, past), past - std::min(error.begin, past));
+  const auto own = log.subspan(end > 0 ? end - 1 : 0, past - (end > 0 ? end - 1 : 0));
+  if (const Pattern* pattern = reason_of(error.message, has_gpu, LogPart::error))
+    return {pattern, quoted(own, pattern, error.text, has_gpu, LogPart::error), true};
+  if (const Pattern* pattern = reason_of(error.is_handled ? "" : error.previous, has_gpu, LogPart::error))
+    return {pattern, brief(error.previous, 200), true};
+  const auto may_explain = [](const std::string& line) {
+    const Level level = read_log_line(line).level;
+    return level != Level::info && level != Level::warning;
+  };
+  // The reason that comes first in the tables, those of the memory before all others; of several lines the
+  // last.
+  LogReason best;
+  std::size_t best_place = std::numeric_limits<std::size_t>::max();
+  const auto order = patterns_of(has_gpu);
+  for (const std::string& line : lines | std::views::reverse | std::views::filter(may_explain)) {
+    const Pattern* pattern = reason_of(line, has_gpu, LogPart::lines_before);
+    if (!pattern) continue;
+    const auto found = std::ranges::find(order, pattern);
+    const std::size_t place =
+        found == order.end() ? 0 : static_cast<std::size_t>(found - order.begin()) + 1;
+    if (place >= best_place) continue;
+    best_place = place;
+    best = {pattern, brief(read_log_line(line).text, 200)};
+  }
+  return best;
 }
 
 std::string less_gpu_memory(const Context& context) {

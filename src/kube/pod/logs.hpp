@@ -9,10 +9,17 @@ namespace kube::pod {
 /// The lines of the run that failed: of the previous run, if the container was restarted since; without a
 /// log, those of its termination message.
 [[nodiscard]] std::vector<std::string> failed_log(const Container& container);
+
 enum class LogPart { error, lines_before };
-/// The known reasons in a part of a log, the first that matches counts; some only apply to a container that
+/// The known reasons in any part of a log, the first that matches counts; some only apply to a container that
 /// requests a GPU.
-[[nodiscard]] std::vector<const Pattern*> patterns_of(bool has_gpu, LogPart part);
+[[nodiscard]] std::vector<const Pattern*> patterns_of(bool has_gpu);
+/// Failures of programs, of their packages and of what they download: of the error itself only.
+[[nodiscard]] std::span<const Pattern> error_patterns();
+/// Failures that NCCL, or PyTorch's part around it, reports.
+[[nodiscard]] std::span<const Pattern> nccl_patterns();
+/// Which memory could not be allocated, according to a message; nullptr: it is about something else.
+[[nodiscard]] const Pattern* memory_pattern(std::string_view message, bool has_gpu);
 
 /// A reason that the log names, and the line.
 struct LogReason {
@@ -20,8 +27,8 @@ struct LogReason {
   std::string line;
   bool is_of_error = false;  ///< the error itself names it, and not a line before
 };
-/// A known reason in the error that ended the program or in its cause; then, unless the error explains
-/// itself, in the last lines of the log before it.
+/// A known reason in the error that ended the program or in its cause; then, if the error is only the
+/// consequence of another one, in the lines before it.
 [[nodiscard]] LogReason reason_in_log(const Context& context, const Container& container,
                                       std::span<const std::string> log, const LastError& error);
 

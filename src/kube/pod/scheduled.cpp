@@ -21,7 +21,7 @@ constexpr double scheduler_timeout = 15;  // seconds that a scheduler may need f
 struct SchedulerText {
   std::string_view part, reason, what, fix;
 };
-constexpr std::array<SchedulerText, 8> scheduler_texts = {
+constexpr std::array<SchedulerText, 9> scheduler_texts = {
     {{"volume node affinity conflict", "volume-on-another-node", "a volume of the pod is on another node",
       "kubectl describe persistentvolume"},
      {"anti-affinity", "pod-anti-affinity", "the pod's anti-affinity excludes all nodes that could take it",
@@ -34,6 +34,8 @@ constexpr std::array<SchedulerText, 8> scheduler_texts = {
       "change or remove hostPort"},
      {"max volume count", "too-many-volumes", "all nodes have the maximum number of volumes",
       "remove volumes, or add a node"},
+     {"gang", "gang-incomplete", "the scheduler places all pods of the group at once, and not all of them fit",
+      "free resources, add a node, or request less for each pod of the group"},
      {"allocate all claims", "resource-claim-pending",
       "the pod's ResourceClaims cannot be allocated on any node", "kubectl get resourceclaims"},
      {"persistentvolumeclaim", "claim-pending", "a PersistentVolumeClaim of the pod is not bound",
@@ -278,6 +280,16 @@ PodLink scheduled(const Context& context) {
   if (!context.pod.node.empty()) return passed("scheduled", "on node " + context.pod.node);
   if (!context.pod.phase.empty() && context.pod.phase != "Pending")
     return passed("scheduled", "the pod has ended");
+  if (const auto queue = context.pod.labels.find("kueue.x-k8s.io/queue-name");
+      queue != context.pod.labels.end() && std::ranges::any_of(context.pod.gates, [](const std::string& gate) {
+        return gate.starts_with("kueue.x-k8s.io/");
+      })) {
+    PodLink waits = pending("scheduled", fmt::format("the pod waits in the queue {} of Kueue", queue->second),
+                            {"scheduling gates: " + base::join(context.pod.gates, ", ")});
+    waits.reason = "queued";
+    waits.fix = fmt::format("gpuadm workload list -n {}", context.pod.ns);
+    return waits;
+  }
   if (!context.pod.gates.empty())
     return broken("scheduled", "scheduling-gate",
                   "the pod waits for its scheduling gates: " + base::join(context.pod.gates, ", "), {},

@@ -2,6 +2,8 @@
 
 #include "gpuadm/base/text.hpp"
 
+#include "kube/pod/log_line.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,8 +26,8 @@ std::string_view without_end(std::string_view text) {
   return text.substr(0, text.find_last_not_of(" \t\r") + 1);
 }
 
-/// "(Worker_TP0 pid=93) ERROR 11-26 14:55:00 [core.py:12] " -> "(Worker_TP0 pid=93)"; "[rank1]: " ->
-/// "[rank1]:".
+}  // namespace
+
 std::string_view process_of(std::string_view prefix) {
   std::size_t end = 0;
   while (end < prefix.size() && (prefix[end] == '[' || prefix[end] == '(' || prefix[end] == '<')) {
@@ -37,6 +39,8 @@ std::string_view process_of(std::string_view prefix) {
   }
   return prefix.substr(0, end);
 }
+
+namespace {
 
 /// Whether two beginnings of lines are of one process and logger: digits may differ, as those of a time do.
 bool is_alike(std::string_view one, std::string_view other) {
@@ -89,6 +93,22 @@ void add_message(std::span<const std::string> log, std::string_view prefix, Exce
   }
 }
 
+/// All lines of the message, for its words: those after its first until another record of the log begins.
+void read_message(std::span<const std::string> log, std::string_view prefix, Exception& one) {
+  constexpr std::size_t most = 16;
+  one.message = (one.module.empty() ? "" : one.module + ".") + one.text;
+  const std::size_t begin = one.last + 1;
+  for (std::size_t i = begin, read = 0; i < log.size() && read < most && i < begin + most * 4; ++i) {
+    const auto rest = without(log[i], prefix);
+    if (!rest) continue;
+    ++read;
+    if (rest->contains(header) || is_chained(*rest)) break;
+    if (prefix.empty() && read_log_line(*rest).level != Level::none) break;
+    one.message += "\n" + std::string(rest->substr(0, longest));
+    one.past = i + 1;
+  }
+}
+
 /// The traceback that begins in line `first`, at `column`; nothing: the log ends before its exception.
 std::optional<Exception> read_traceback(std::span<const std::string> log, std::size_t first,
                                         std::size_t column) {
@@ -121,12 +141,16 @@ std::optional<Exception> read_traceback(std::span<const std::string> log, std::s
     }
     const std::size_t dot = name.substr(0, name.find('(')).rfind('.');
     one.name = std::string(dot == std::string_view::npos ? name : name.substr(dot + 1));
+    one.module = std::string(dot == std::string_view::npos ? std::string_view() : name.substr(0, dot));
     one.text = one.name + std::string(rest->substr(name.size()).substr(0, longest));
     one.last = i;
     // "RayTaskError(ValueError): ..." is followed by the frames and the exception of the other process.
     if (i + 1 < log.size())
       if (const auto next = without(log[i + 1], prefix); next && !frame_in(*next).file.empty()) continue;
+    one.past = i + 1;
+    read_message(log, prefix, one);
     add_message(log, prefix, one);
+    one.past = std::max(one.past, one.last + 1);
     return one;
   }
   if (!one.text.empty()) return one;
