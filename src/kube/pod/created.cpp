@@ -77,7 +77,8 @@ Words words_in(const std::string& message, const std::string& ns) {
   const auto part = [&](std::string_view before, std::string_view after) {
     return between(message + "\n", before, after);
   };
-  words["quota"] = part("quota: ", ",");
+  const std::string quota = part("exceeded quota: ", "\n");
+  words["quota"] = quota.substr(0, quota.find(','));
   words["requested"] =
       brief(part("requested: ", "\n").empty() ? message : "requested: " + part("requested: ", "\n"), 200);
   words["must"] = part("must specify ", "\n");

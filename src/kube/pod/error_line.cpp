@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t nothing = static_cast<std::size_t>(-1);
 constexpr std::size_t searched_lines = 100;  ///< for the error
 constexpr std::size_t failure_lines = 40;    ///< of one failure before its last line
-constexpr std::size_t longest_gap = 4;       ///< lines between two errors of one failure
+constexpr std::size_t longest_gap = 4;       ///< lines of a program between two errors of one failure
 
 /// Lines that a program prints for information without a level.
 bool informs(std::string_view line) {
@@ -98,7 +98,9 @@ void add_continuation(std::span<const std::string> log, LastError& error) {
   while (at < error.end + 2 && at < log.size() && next(at).empty()) ++at;
   const bool has_cause = next(at).starts_with("Caused by");
   if (has_cause) add(at++);
-  if ((has_cause || error.text.ends_with(':')) && has_letters(next(at))) add(at);
+  const std::string_view name = exception_name(next(at));
+  const bool is_thrown = at == error.end && (name.ends_with("Error") || name.ends_with("Exception"));
+  if ((has_cause || is_thrown || error.text.ends_with(':')) && has_letters(next(at))) add(at);
 }
 
 }  // namespace
@@ -169,18 +171,22 @@ LastError error_line(std::span<const std::string> log, const std::vector<Excepti
   if (at != nothing && has_no_cause(log[at]))
     if (const std::size_t before = last_that(log.first(at), crashes); before != nothing) at = before;
   const bool is_crash = at != nothing;
+  std::size_t last = nothing;  ///< of the records about the same failure
   int highest = 0;
   if (!is_crash) {
     const auto severity = [&](std::size_t i) { return is_own(i) ? severity_of(log[i]) : 0; };
     last_that(log, [&](std::size_t i) { return highest = std::max(highest, severity(i)), false; });
     if (highest > 0) at = last_that(log, [&](std::size_t i) { return severity(i) == highest; });
     // Of the records about one failure the first says why.
-    std::size_t first = at;
+    std::size_t first = last = at;
+    std::size_t gap = 0;
     bool has_level = false;
-    for (std::size_t i = at; at != nothing && i < log.size() && first - i <= longest_gap; --i) {
+    for (std::size_t i = at; at != nothing && i < log.size() && gap <= longest_gap; --i) {
       if (is_ordinary(log[i], writers[i])) break;
+      if (is_own(i)) ++gap;
       if (severity(i) != highest) continue;
       first = i;
+      gap = 0;
       has_level = has_level || read_log_line(log[i]).level != Level::none;
     }
     if (has_level) at = first;
@@ -200,6 +206,9 @@ LastError error_line(std::span<const std::string> log, const std::vector<Excepti
   while (error.past < log.size() && error.past < at + failure_lines && writers[error.past] == Writer::none)
     ++error.past;
   error.message = error.text;
+  for (std::size_t i = at + 1; last != nothing && i <= last; ++i)
+    if (is_own(i) && is_about_error(log[i])) error.message += "\n" + read_log_line(log[i]).text;
+  if (last != nothing) error.past = std::max(error.past, last + 1);
   std::size_t first = at;
   while (first > 0 && is_own(first - 1) && is_about_error(log[first - 1])) --first;
   if (first < at) error.previous = read_log_line(log[first]).text;

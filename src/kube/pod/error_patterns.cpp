@@ -5,7 +5,7 @@ namespace kube::pod {
 namespace {
 
 /// Of the error itself only: programs report such failures also when they repeat a request and continue.
-constexpr std::array<Pattern, 24> patterns_of_errors = {
+constexpr std::array<Pattern, 23> patterns_of_errors = {
     {{{"GatedRepo", "gated repo", "awaiting a review"},
       "hub-gated",
       "container {container} may not download from a gated repository",
@@ -105,10 +105,6 @@ constexpr std::array<Pattern, 24> patterns_of_errors = {
       "model-incomplete",
       "container {container} does not find all files of a model: {line}",
       "correct the path or the name of the model; without internet access, the folder must have all its files"},
-     {{"cannot open shared object file", "error while loading shared libraries"},
-      "library-missing",
-      "the image {image} lacks a library: {line}",
-      "install it in the image"},
      {{"exec format error"},
       "exec-format",
       "container {container} has a program for another architecture than node {node}, or a script without an "

@@ -91,7 +91,7 @@ LastError of_exception(std::span<const std::string> log, const std::vector<Excep
 void shorten(LastError& error) {
   for (std::string* text : {&error.text, &error.origin, &error.previous, &error.host})
     *text = base::printable(*text, longest);
-  error.message = base::printable(error.message, longest_message);
+  error.message.resize(std::min(error.message.size(), longest_message));
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ constexpr std::array<Pattern, 4> lost_gpu_patterns = {
 
 /// Of the error, or of the lines before it: what fails in a GPU, a driver or a machine is often reported by
 /// another part of the program.
-constexpr std::array<Pattern, 19> log_patterns = {
+constexpr std::array<Pattern, 20> log_patterns = {
     {{{"GPU is lost", "GPU has fallen off the bus", "Unable to determine the device handle"},
       "gpu-failed",
       "a GPU of node {node} no longer answers",
@@ -111,6 +111,10 @@ constexpr std::array<Pattern, 19> log_patterns = {
       "volume-full",
       "container {container} found no space left on a volume or its disk",
       "free space on the volume, or increase it"},
+     {{"cannot open shared object file", "error while loading shared libraries"},
+      "library-missing",
+      "the image {image} lacks a library: {line}",
+      "install it in the image"},
      {{"nccl*unhandled system error", "ncclSystemError", "nccl*internal error", "nccl*invalid usage",
        "nccl*unhandled cuda error", "ncclRemoteError", "nccl failure"},
       "nccl-error",

@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <ranges>
 
 namespace kube::pod {
@@ -25,12 +24,13 @@ const Pattern* reason_of(std::string_view text, bool has_gpu, LogPart part) {
   return nullptr;
 }
 
-/// The last of the lines of a failure that names the same reason, as it is quoted; otherwise the text.
-std::string quoted(std::span<const std::string> lines, const Pattern* pattern, std::string_view text,
-                   bool has_gpu, LogPart part) {
-  for (const std::string& line : lines | std::views::reverse)
-    if (reason_of(line, has_gpu, part) == pattern) return brief(read_log_line(line).text, 200);
-  return brief(text, 200);
+/// The last line of the error's message that names the reason: NCCL says why below its exception.
+std::string quoted(const LastError& error, const Pattern& pattern, bool has_gpu) {
+  const std::vector<std::string_view> lines = base::lines(error.message);
+  for (std::size_t i = lines.size(); i-- > 1;)
+    if (const Pattern* one = reason_of(lines[i], has_gpu, LogPart::error); one && one->reason == pattern.reason)
+      return brief(base::printable(lines[i]), 200);
+  return brief(error.text, 200);
 }
 
 /// Xids that a program causes, not the hardware (NVIDIA's Xid catalog: 13, 31, 43, 45, 68, 69).
@@ -102,12 +102,16 @@ bool requests_gpu(const Pod& pod, const Container& container) {
 LogReason reason_in_log(const Context& context, const Container& container, std::span<const std::string> log,
                         const LastError& error) {
   const bool has_gpu = requests_gpu(context.pod, container);
-  const std::size_t past = std::min(error.past, log.size()), end = std::min(error.end, past);
-  const auto lines = log.subspan(std::min(error.begin, past), past - std::min(error.begin, past));
-  const auto own = log.subspan(end > 0 ? end - 1 : 0, past - (end > 0 ? end - 1 : 0));
+  const std::size_t past = std::min(error.past, log.size()), begin = std::min(error.begin, past);
+  LogReason best;
   if (const Pattern* pattern = reason_of(error.message, has_gpu, LogPart::error))
-    return {pattern, quoted(own, pattern, error.text, has_gpu, LogPart::error), true};
-  if (const Pattern* pattern = reason_of(error.is_handled ? "" : error.previous, has_gpu, LogPart::error))
+    best = {pattern, quoted(error, *pattern, has_gpu), true};
+  // Other parts of the program may say what is behind a failure of CUDA or NCCL.
+  const bool is_general =
+      best.pattern && (best.pattern->reason == "cuda-error" || best.pattern->reason == "nccl-error");
+  if (best.pattern && !is_general) return best;
+  if (const Pattern* pattern = reason_of(error.is_handled ? "" : error.previous, has_gpu, LogPart::error);
+      pattern && !best.pattern)
     return {pattern, brief(error.previous, 200), true};
   const auto may_explain = [](const std::string& line) {
     const Level level = read_log_line(line).level;
@@ -115,19 +119,16 @@ LogReason reason_in_log(const Context& context, const Container& container, std:
   };
   // The reason that comes first in the tables, those of the memory before all others; of several lines the
   // last.
-  LogReason best;
-  std::size_t best_place = std::numeric_limits<std::size_t>::max();
   const auto order = patterns_of(has_gpu);
-  for (const std::string& line : lines | std::views::reverse | std::views::filter(may_explain)) {
-    const Pattern* pattern = reason_of(line, has_gpu, LogPart::lines_before);
-    if (!pattern) continue;
+  const auto place_of = [&](const Pattern* pattern) {
     const auto found = std::ranges::find(order, pattern);
-    const std::size_t place =
-        found == order.end() ? 0 : static_cast<std::size_t>(found - order.begin()) + 1;
-    if (place >= best_place) continue;
-    best_place = place;
-    best = {pattern, brief(read_log_line(line).text, 200)};
-  }
+    return found == order.end() ? 0 : found - order.begin() + 1;
+  };
+  const auto lines = log.subspan(begin, past - begin);
+  for (const std::string& line : lines | std::views::reverse | std::views::filter(may_explain))
+    if (const Pattern* pattern = reason_of(line, has_gpu, LogPart::lines_before);
+        pattern && (!best.pattern || place_of(pattern) < place_of(best.pattern)))
+      best = {pattern, brief(base::printable(read_log_line(line).text), 200), best.is_of_error};
   return best;
 }
 

@@ -12,8 +12,17 @@ namespace kube::pod {
 namespace {
 
 /// Reasons in the status of a pod that its node refused or ended.
-constexpr std::array<Pattern, 12> ended_by_node = {
-    {{{"TopologyAffinity"},
+constexpr std::array<Pattern, 14> ended_by_node = {
+    {{{"UnexpectedAdmissionError*gpu is lost", "UnexpectedAdmissionError*fallen off the bus"},
+      "gpu-failed",
+      "a GPU of node {node} failed, so that the kubelet cannot allocate the pod's devices",
+      "gpuadm doctor {node} --only gpu.health"},
+     {{"UnexpectedAdmissionError*healthy devices"},
+      "devices-unhealthy",
+      "node {node} has no healthy GPU for the pod: its device plugin reports the GPUs as unhealthy, or has not "
+      "reported since it started",
+      "gpuadm doctor {node} --only gpu.health; kubectl -n {namespace} delete pod {pod}"},
+     {{"TopologyAffinity"},
       "topology-affinity",
       "the kubelet of {node} cannot give the pod CPUs and devices of one NUMA node: {message}",
       "request fewer GPUs and CPUs, or set topologyManagerPolicy: best-effort for the kubelet of {node}"},
@@ -153,14 +162,11 @@ PodLink node(const Context& context) {
   const Pod& pod = context.pod;
   const bool has_ended = pod.phase == "Succeeded" || pod.phase == "Failed";
   if (pod.reason == "Evicted") return evicted(context);
-  if (pod.reason == "UnexpectedAdmissionError" &&
-      mentions_any(pod.message, {"unhealthy devices", "no healthy devices", "gpu is lost", "fallen off the bus"}))
-    return broken("node", "gpu-failed",
-                  fmt::format("a GPU of node {} failed, so that the kubelet cannot give it to the pod", pod.node),
-                  {pod.reason + ": " + brief(pod.message)},
-                  fmt::format("gpuadm doctor {} --only gpu.health", pod.node));
-  if (!pod.reason.empty())
-    if (const Pattern* pattern = match(ended_by_node, pod.reason)) {
+  // Only the message of this reason names what failed.
+  const std::string failure =
+      pod.reason == "UnexpectedAdmissionError" ? pod.reason + ": " + pod.message : pod.reason;
+  if (!failure.empty())
+    if (const Pattern* pattern = match(ended_by_node, failure)) {
       Words words = words_of(context, nullptr);
       words["message"] = brief(pod.message, 160);
       return broken("node", *pattern, words, {pod.reason + ": " + brief(pod.message)});

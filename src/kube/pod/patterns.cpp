@@ -90,7 +90,10 @@ std::string fill_fix(std::string_view text, const Words& words) {
     if (end == std::string_view::npos) break;
     rest.remove_prefix(end + next.size());
   }
-  return fill_with("kubectl -n {namespace} describe pod {pod}", value_of).value_or("kubectl get events -A");
+  for (const std::string_view general : {"kubectl -n {namespace} describe pod {pod}",
+                                         "kubectl -n {namespace} get events"})
+    if (const auto filled = fill_with(general, value_of)) return *filled;
+  return "kubectl get events -A";
 }
 
 PodLink broken(std::string link, const Pattern& pattern, const Words& words, std::vector<std::string> seen) {

@@ -92,8 +92,9 @@ std::optional<PodLink> killed_by_probe(const Context& context, const Container& 
   for (const PodEvent* event : {unhealthy, killing})
     if (event) seen.push_back(evidence(*event, context.view));
   if (!probe.target.empty())
-    seen.push_back(fmt::format("the probe allows {:g} s for an answer, and {} after the start", probe.timeout,
-                               base::human_seconds(probe.allowed())));
+    seen.push_back(fmt::format("the probe allows {:g} s for an answer, and {} failures, one each {:g} s",
+                               probe.timeout, probe.failures,
+                               probe.period));
   return broken(
       "run", fmt::format("{}-probe", kind),
       fmt::format("the kubelet killed {} because its {} probe failed{}", named(container), kind,

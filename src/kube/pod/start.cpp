@@ -133,12 +133,20 @@ Words words_with(const Context& context, const Container& container, const std::
   return words;
 }
 
-/// The newest warning about the pod, which has no container yet: no other link knows it.
+/// The newest warning about the pod, which has no container yet, if no other link knows it and nothing has
+/// been reported since.
 std::optional<PodLink> unknown_warning(const Context& context) {
   constexpr double repeated_for = 60;  // seconds in which the kubelet repeats what it does
   const PodEvent* event = nullptr;
-  for (const PodEvent* one : context.events)
-    if (one->type == "Warning" && one->reason != "FailedScheduling") event = one;
+  for (const PodEvent* one : context.events) {
+    if (one->type == "Warning")
+      event = one;
+    else if (event && one->last.value_or(0) > event->last.value_or(0))
+      event = nullptr;
+  }
+  if (event && is_one_of(event->reason, {"FailedScheduling", "FailedMount", "FailedAttachVolume", "FailedMapVolume",
+                                         "FailedCreatePodSandBox", "NetworkNotReady"}))
+    return std::nullopt;
   if (!event) return std::nullopt;
   const bool is_claim = event->reason == "FailedPrepareDynamicResources";
   const std::string what = is_claim ? fmt::format("node {} cannot prepare a ResourceClaim of the pod: {}",
