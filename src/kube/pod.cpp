@@ -62,8 +62,7 @@ Probe read_probe(const Tree& tree) {
   if (!tree.is_map()) return {};
   Probe probe{.target = read_target(tree)};
   const auto number = [&](const char* key, double fallback) {
-    return static_cast<double>(
-        base::to_int(text_at(tree, {key})).value_or(static_cast<long long>(fallback)));
+    return static_cast<double>(base::to_int(text_at(tree, {key})).value_or(static_cast<long long>(fallback)));
   };
   probe.delay = number("initialDelaySeconds", probe.delay);
   probe.period = number("periodSeconds", probe.period);

@@ -26,8 +26,8 @@ struct ContainerMount {
   bool is_read_only = false;
 };
 
-/// A probe of the kubelet, with the defaults of Kubernetes (https://kubernetes.io/docs/reference/kubernetes-api/
-/// workload-resources/pod-v1/#Probe); times in seconds.
+/// A probe of the kubelet, with the defaults of Kubernetes
+/// (https://kubernetes.io/docs/reference/kubernetes-api/ workload-resources/pod-v1/#Probe); times in seconds.
 struct Probe {
   std::string target;  ///< "GET :8080/health"; empty: there is none
   double delay = 0, period = 10, timeout = 1;
@@ -42,12 +42,12 @@ struct Container {
   bool restarts_always = false;  ///< of an init container: a sidecar
   Amounts limits, requests;
   std::vector<ContainerMount> mounts;
-  std::vector<std::string> configurations;   ///< "configmap/name", "secret/name" that its environment needs
+  std::vector<std::string> configurations;  ///< "configmap/name", "secret/name" that its environment needs
   Probe liveness, readiness, startup;
   ContainerState state, last;
   int restarts = 0;
   bool ready = false, has_status = false;
-  bool is_started = false;  ///< its startup probe and its postStart hook have passed
+  bool is_started = false;                     ///< its startup probe and its postStart hook have passed
   std::vector<std::string> log, previous_log;  ///< the last lines, without secrets
 };
 

@@ -115,11 +115,11 @@ std::optional<PodLink> waits_for_claim(const Context& context) {
             "scheduled", "resource-claim-template-missing",
             fmt::format("the ResourceClaimTemplate {} does not exist in namespace {}", from, pod.ns), seen,
             fmt::format("kubectl -n {} get resourceclaimtemplates", pod.ns));
-      return broken("scheduled", "resource-claim-missing",
-                    fmt::format("a ResourceClaim of the pod was not created from its template{}{}",
-                                from.empty() ? "" : " " + from,
-                                creation ? ": " + brief(creation->message, 160) : ""),
-                    seen, list);
+      return broken(
+          "scheduled", "resource-claim-missing",
+          fmt::format("a ResourceClaim of the pod was not created from its template{}{}",
+                      from.empty() ? "" : " " + from, creation ? ": " + brief(creation->message, 160) : ""),
+          seen, list);
     }
     if (place == view.cluster.resource_claims->end())
       return broken("scheduled", "resource-claim-missing",

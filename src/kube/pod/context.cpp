@@ -76,9 +76,8 @@ const Container* culprit(const Pod& pod) {
         return ended && ended->reason == "OOMKilled" && each.state.kind != "running";
       }))
     return one;
-  if (const auto* one = find([](const Container& each) {
-        return each.state.kind == "terminated" && each.state.exit_code != 0;
-      }))
+  if (const auto* one = find(
+          [](const Container& each) { return each.state.kind == "terminated" && each.state.exit_code != 0; }))
     return one;
   if (const auto* one = find([](const Container& each) { return each.state.kind == "waiting"; })) return one;
   for (const Container& one : pod.containers)

@@ -43,7 +43,8 @@ constexpr std::array<Pattern, 14> patterns = {
      {{"ValidatingAdmissionPolicy"},
       "policy-denied",
       "the policy {policy} denies the pod: {denial}",
-      "change the pod as the message says; kubectl describe validatingadmissionpolicy {policy} || change the pod "
+      "change the pod as the message says; kubectl describe validatingadmissionpolicy {policy} || change the "
+      "pod "
       "as the message says; kubectl get validatingadmissionpolicies"},
      {{"denied the request"},
       "webhook-denied",

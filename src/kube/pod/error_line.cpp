@@ -25,15 +25,25 @@ bool informs(std::string_view line) {
 }
 
 bool has_error_word(std::string_view line) {
-  return mentions_any(line,
-                      {"what():",     "error",   "fatal",     "fail",    "panic",       "exception",
-                       "cannot",      "can't",   "could not", "unable",  "denied",      "refused",
-                       "not found",   "no such", "invalid",   "abort",   "killed",      "terminat",
-                       "unsupported", "missing", "timed out", "timeout", "illegal",     "exceed",
-                       "too large",   "corrupt", "mismatch",  "out of",  "not support", "segmentation"});
+  return mentions_any(
+      line,
+      {"what():",   "error",    "fatal",       "fail",    "panic",       "exception",   "cannot",  "can't",
+       "could not", "unable",   "denied",      "refused", "not found",   "no such",     "invalid", "abort",
+       "killed",    "terminat", "unsupported", "missing", "timed out",   "timeout",     "illegal", "exceed",
+       "too large", "corrupt",  "mismatch",    "out of",  "not support", "segmentation"});
 }
 
-/// How much a line says about an error: 0 is nothing, and an error without a level is as grave as one with it.
+/// Lines that only name the signal that ended a program: a line before says why.
+bool has_no_cause(std::string_view line) {
+  constexpr std::array<std::string_view, 5> beginnings = {"Fatal Python error: Aborted", "Aborted", "Killed",
+                                                          "Terminated", "Segmentation fault"};
+  return std::ranges::any_of(beginnings, [&](std::string_view one) {
+    return line.starts_with(one) &&
+           line.substr(one.size()).find_first_not_of(" (core dumped)\r") == std::string_view::npos;
+  });
+}
+
+/// How much a line says about an error: 0 is nothing; one without a level counts like one with it.
 int severity_of(std::string_view line) {
   switch (read_log_line(line).level) {
     case Level::fatal:
@@ -45,7 +55,7 @@ int severity_of(std::string_view line) {
     case Level::warning:
       return has_error_word(line) ? 1 : 0;
     case Level::none:
-      return has_error_word(line) && !informs(line) ? 2 : 0;
+      return !has_error_word(line) || informs(line) ? 0 : has_no_cause(line) ? 1 : 2;
   }
   return 0;
 }
@@ -68,11 +78,6 @@ bool begins_crash(std::string_view line) {
   return std::ranges::any_of(beginnings, [&](std::string_view one) { return line.starts_with(one); });
 }
 
-/// A crash of a runtime that another one ended with abort(), which says why.
-bool has_no_cause(std::string_view line) {
-  return line.starts_with("Fatal Python error: Aborted");
-}
-
 /// The last line that `wanted` accepts; nothing: none does.
 template <typename Wanted>
 std::size_t last_that(std::span<const std::string> log, Wanted&& wanted) {
@@ -85,7 +90,9 @@ std::size_t last_that(std::span<const std::string> log, Wanted&& wanted) {
 /// Appends what the first line of a message only introduces, the cause that programs in Rust print below it,
 /// and the words of C++ for what was thrown.
 void add_continuation(std::span<const std::string> log, LastError& error) {
-  const auto next = [&](std::size_t at) { return at < log.size() ? base::trim(log[at]) : std::string_view(); };
+  const auto next = [&](std::size_t at) {
+    return at < log.size() ? base::trim(log[at]) : std::string_view();
+  };
   const auto add = [&](std::size_t at) {
     error.text += " " + std::string(next(at));
     error.end = at + 1;
@@ -168,8 +175,15 @@ LastError error_line(std::span<const std::string> log, const std::vector<Excepti
   const auto is_own = [&](std::size_t i) { return writers[i] == Writer::program; };
   const auto crashes = [&](std::size_t i) { return is_own(i) && begins_crash(log[i]); };
   std::size_t at = last_that(log, crashes);
-  if (at != nothing && has_no_cause(log[at]))
-    if (const std::size_t before = last_that(log.first(at), crashes); before != nothing) at = before;
+  // Of several runtimes that ended, the first said why.
+  if (at != nothing && has_no_cause(log[at])) {
+    std::size_t before = last_that(log.first(at), crashes);
+    if (before == nothing)
+      before = last_that(log.first(at), [&](std::size_t i) {
+        return is_own(i) && at - i <= longest_gap && severity_of(log[i]) > 1;
+      });
+    if (before != nothing) at = before;
+  }
   const bool is_crash = at != nothing;
   std::size_t last = nothing;  ///< of the records about the same failure
   int highest = 0;

@@ -5,7 +5,7 @@ namespace kube::pod {
 namespace {
 
 /// Of the error itself only: programs report such failures also when they repeat a request and continue.
-constexpr std::array<Pattern, 23> patterns_of_errors = {
+constexpr std::array<Pattern, 24> patterns_of_errors = {
     {{{"GatedRepo", "gated repo", "awaiting a review"},
       "hub-gated",
       "container {container} may not download from a gated repository",
@@ -47,7 +47,13 @@ constexpr std::array<Pattern, 23> patterns_of_errors = {
       "ssh-refused",
       "a server refuses the SSH key of container {container}: {line}",
       "mount the key from a Secret with defaultMode 0400, and add its public key to authorized_keys"},
-     {{"Permission denied", "cannot create directory", "AccessDeniedException"},
+     {{"Error from server (Forbidden)", "is forbidden: User"},
+      "api-forbidden",
+      "the ServiceAccount of container {container} has no right to use the API of the cluster: {line}",
+      "give it a Role with a RoleBinding: kubectl -n {namespace} create rolebinding -h"},
+     {{"Permission denied: '", "Permission denied: \"", "permission denied (os error 13)",
+       "/*permission denied", "permission denied*/", "EACCES", "cannot create directory",
+       "AccessDeniedException"},
       "folder-not-writable",
       "container {container} has no permission for a file or folder: {line}",
       "set HOME, HF_HOME or XDG_CACHE_HOME to a folder of a volume, or securityContext.fsGroup"},
@@ -70,11 +76,12 @@ constexpr std::array<Pattern, 23> patterns_of_errors = {
       "convert it before it is copied into the image: sed -i 's/\\r$//' FILE"},
      {{"exec /*: no such file or directory", "bad interpreter: no such file"},
       "script-interpreter",
-      "the interpreter of a script in container {container} does not exist, or the script has the line ends of "
+      "the interpreter of a script in container {container} does not exist, or the script has the line ends "
+      "of "
       "Windows: {line}",
       "correct its first line, or convert it: sed -i 's/\\r$//' FILE"},
-     {{"can't start new thread", "pthread_create failed", "cannot create thread", "fork: Resource temporarily",
-       "unable to create*native thread", "fork/exec*resource temporarily"},
+     {{"can't start new thread", "pthread_create failed", "cannot create thread",
+       "fork: Resource temporarily", "unable to create*native thread", "fork/exec*resource temporarily"},
       "process-limit",
       "container {container} reached a limit of processes and threads",
       "increase podPidsLimit of the kubelet, or start fewer threads: OMP_NUM_THREADS, workers of data "
@@ -104,7 +111,8 @@ constexpr std::array<Pattern, 23> patterns_of_errors = {
      {{"make sure you don't have a local directory with the same name"},
       "model-incomplete",
       "container {container} does not find all files of a model: {line}",
-      "correct the path or the name of the model; without internet access, the folder must have all its files"},
+      "correct the path or the name of the model; without internet access, the folder must have all its "
+      "files"},
      {{"exec format error"},
       "exec-format",
       "container {container} has a program for another architecture than node {node}, or a script without an "

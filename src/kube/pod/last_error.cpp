@@ -115,8 +115,7 @@ LastError last_error(std::span<const std::string> log) {
   } else {
     error = pod::error_line(lines.texts, all);
     // The name of torchrun's exception says nothing.
-    const bool is_useful =
-        pod::is_about_error(error.text) || (chosen && chosen->name == "ChildFailedError");
+    const bool is_useful = pod::is_about_error(error.text) || (chosen && chosen->name == "ChildFailedError");
     if (chosen && first.signal == 0 && (error.text.empty() || !is_useful))
       error = of_exception(lines.texts, all, *chosen);
     if (is_complete(error.text)) error.begin = error.end - 1;

@@ -22,7 +22,8 @@ struct FirstFailure {
 [[nodiscard]] bool is_of_launcher(const Exception& one);
 /// Whether it is what the other processes of a job report when one of them has ended.
 [[nodiscard]] bool is_of_lost_peer(const Exception& one);
-/// Whether it only reports that something else failed, such as a worker, a peer or an engine, or says nothing.
+/// Whether it only reports that something else failed, such as a worker, a peer or an engine, or says
+/// nothing.
 [[nodiscard]] bool is_consequence(const Exception& one);
 /// Whether a process, as its lines begin, has this rank: "[rank1]:", "[default1]:", "[1,1]<stderr>:".
 [[nodiscard]] bool has_rank(std::string_view process, std::string_view rank);

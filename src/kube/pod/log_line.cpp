@@ -20,17 +20,22 @@ struct LevelName {
   Level level;
 };
 constexpr std::array<LevelName, 34> level_names = {{
-    {"trace", Level::info},      {"debug", Level::info},     {"info", Level::info},
-    {"notice", Level::info},     {"note", Level::info},      {"information", Level::info},
-    {"信息", Level::info},       {"调试", Level::info},      {"hinweis", Level::info},
-    {"warn", Level::warning},    {"warning", Level::warning}, {"警告", Level::warning},
+    {"trace", Level::info},      {"debug", Level::info},
+    {"info", Level::info},       {"notice", Level::info},
+    {"note", Level::info},       {"information", Level::info},
+    {"信息", Level::info},       {"调试", Level::info},
+    {"hinweis", Level::info},    {"warn", Level::warning},
+    {"warning", Level::warning}, {"警告", Level::warning},
     {"warnung", Level::warning}, {"avertissement", Level::warning},
-    {"error", Level::error},     {"err", Level::error},      {"severe", Level::error},
-    {"fehler", Level::error},    {"erreur", Level::error},   {"错误", Level::error},
-    {"异常", Level::error},      {"失败", Level::error},     {"出错", Level::error},
-    {"エラー", Level::error},    {"오류", Level::error},     {"ошибка", Level::error},
-    {"fatal", Level::fatal},     {"critical", Level::fatal}, {"crit", Level::fatal},
-    {"panic", Level::fatal},     {"emerg", Level::fatal},    {"alert", Level::fatal},
+    {"error", Level::error},     {"err", Level::error},
+    {"severe", Level::error},    {"fehler", Level::error},
+    {"erreur", Level::error},    {"错误", Level::error},
+    {"异常", Level::error},      {"失败", Level::error},
+    {"出错", Level::error},      {"エラー", Level::error},
+    {"오류", Level::error},      {"ошибка", Level::error},
+    {"fatal", Level::fatal},     {"critical", Level::fatal},
+    {"crit", Level::fatal},      {"panic", Level::fatal},
+    {"emerg", Level::fatal},     {"alert", Level::fatal},
     {"严重", Level::fatal},      {"致命", Level::fatal},
 }};
 
@@ -80,10 +85,13 @@ std::optional<LogLine> read_json(std::string_view line) {
   if (line.size() > longest_record || !line.starts_with('{') || !line.ends_with('}')) return std::nullopt;
   const auto record = base::json::read(line, "log");
   if (!record || !record->is_map()) return std::nullopt;
-  LogLine read{level_named(field_of(*record, {"level", "levelname", "severity", "lvl", "log.level", "loglevel",
-                                              "@level"})),
+  LogLine read{level_named(field_of(
+                   *record, {"level", "levelname", "severity", "lvl", "log.level", "loglevel", "@level"})),
                field_of(*record, {"msg", "message", "event", "@message"})};
-  const std::string error = field_of(*record, {"error", "err", "exception"});
+  std::string error = field_of(*record, {"error", "err", "exception"});
+  for (const char* name : {"error", "err"})
+    if (const base::Tree* field = record->find(name); field && field->is_map() && error.empty())
+      error = field_of(*field, {"message", "msg"});
   if (!error.empty() && !read.text.contains(error)) read.text += (read.text.empty() ? "" : ": ") + error;
   if (read.text.empty()) read.text = std::string(line);
   return read;
@@ -124,13 +132,13 @@ Level level_of_glog(std::string_view word, bool is_after_time) {
   if (word.empty()) return Level::none;
   const bool is_alone = word.size() == 1 && is_after_time;
   const bool has_date = is_digit_at(word, 1) && is_digit_at(word, 2) && is_digit_at(word, 3) &&
-                        (word.size() == 4 || word.size() == 5);
+                        (word.size() == 4 || word.size() == 5 || word.size() == 9);
   const bool has_colon = has_bracket && word.size() > 2 && word[1] == ':';
   return is_alone || has_date || has_colon ? level_of_letter(word.front()) : Level::none;
 }
 
 Level level_of_word(std::string_view word, bool is_first, bool is_after_place) {
-  constexpr std::string_view around = "[](){}<>|:;,!*-";
+  constexpr std::string_view around = "[](){}<>|:;,!*- ";
   const std::size_t begin = word.find_first_not_of(around);
   if (begin == std::string_view::npos) return Level::none;
   const std::string_view name = word.substr(begin, word.find_last_not_of(around) - begin + 1);
@@ -151,7 +159,9 @@ Level level_of_words(std::string_view line) {
     const std::size_t begin = rest.find_first_not_of(" \t");
     if (begin == std::string_view::npos) break;
     rest.remove_prefix(begin);
-    const std::string_view word = rest.substr(0, rest.find_first_of(" \t"));
+    std::size_t end = std::min(rest.find_first_of(" \t"), rest.size());
+    if (rest.substr(end).starts_with(" :")) end += 2;  // French has a space before a colon
+    const std::string_view word = rest.substr(0, end);
     rest.remove_prefix(word.size());
     // NCCL reports what fails as a warning.
     if (previous == "NCCL" && word == "WARN") return Level::error;

@@ -91,7 +91,8 @@ constexpr std::array<Pattern, 20> log_patterns = {
       "remove cuda-compat from the image or from LD_LIBRARY_PATH, or gpuadm upgrade --driver {node}"},
      {{"cudaErrorLaunchTimeout", "launch timed out and was terminated", "CUDA_ERROR_LAUNCH_TIMEOUT"},
       "cuda-launch-timeout",
-      "a kernel of container {container} ran longer than the driver of node {node} allows: the GPU also has a "
+      "a kernel of container {container} ran longer than the driver of node {node} allows: the GPU also has "
+      "a "
       "display",
       "end the graphical session of {node}: gpuadm gpu top {node}; or use shorter kernels"},
      {{"Duplicate GPU detected"},

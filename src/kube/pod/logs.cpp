@@ -28,7 +28,8 @@ const Pattern* reason_of(std::string_view text, bool has_gpu, LogPart part) {
 std::string quoted(const LastError& error, const Pattern& pattern, bool has_gpu) {
   const std::vector<std::string_view> lines = base::lines(error.message);
   for (std::size_t i = lines.size(); i-- > 1;)
-    if (const Pattern* one = reason_of(lines[i], has_gpu, LogPart::error); one && one->reason == pattern.reason)
+    if (const Pattern* one = reason_of(lines[i], has_gpu, LogPart::error);
+        one && one->reason == pattern.reason)
       return brief(base::printable(lines[i]), 200);
   return brief(error.text, 200);
 }

@@ -9,17 +9,48 @@ namespace kube::pod {
 namespace {
 
 /// That some memory could not be allocated.
-constexpr std::array<std::string_view, 39> failures = {
-    "out of memory", "outofmemory", "out_of_memory", "memoryerror", "bad_alloc", "badalloc",
-    "cannot allocate", "could not allocate", "can't allocate", "failed to allocate", "unable to allocate",
-    "not enough memory", "insufficient memory", "alloc_failed", "cudaerrormemoryallocation",
-    "oom when allocating", "java heap space", "gc overhead limit", "exceeded memory limit",
-    "posix_fallocate", "error while creating shared memory", "unable to allocate shared memory",
-    "out of shared memory", "insufficient shared memory", "</torch_", "/dev/shm/nccl", "sigbus", "bus error",
-    "failed to create cublas handle", "cudnn_status_not_initialized", "cublas_status_not_initialized",
-    "without blas support", "cuda driver error 2 ", "out of resource: shared memory",
-    "memory for the cache blocks", "than the available kv cache memory", "kv cache is needed",
-    "can be stored in kv cache", "can be stored in the kv cache"};
+constexpr std::array<std::string_view, 42> failures = {"out of memory",
+                                                       "outofmemory",
+                                                       "out_of_memory",
+                                                       "memoryerror",
+                                                       "bad_alloc",
+                                                       "badalloc",
+                                                       "cannot allocate",
+                                                       "could not allocate",
+                                                       "can't allocate",
+                                                       "failed to allocate",
+                                                       "unable to allocate",
+                                                       "not enough memory",
+                                                       "insufficient memory",
+                                                       "alloc_failed",
+                                                       "cudaerrormemoryallocation",
+                                                       "oom when allocating",
+                                                       "java heap space",
+                                                       "gc overhead limit",
+                                                       "exceeded memory limit",
+                                                       "posix_fallocate",
+                                                       "error while creating shared memory",
+                                                       "unable to allocate shared memory",
+                                                       "out of shared memory",
+                                                       "insufficient shared memory",
+                                                       "</torch_",
+                                                       "/dev/shm/nccl",
+                                                       "/dev/shm*no space left",
+                                                       "no space left*/dev/shm",
+                                                       "memory allocation of*failed",
+                                                       "sigbus",
+                                                       "bus error",
+                                                       "failed to create cublas handle",
+                                                       "cudnn_status_not_initialized",
+                                                       "cublas_status_not_initialized",
+                                                       "without blas support",
+                                                       "cuda driver error 2 ",
+                                                       "out of resource: shared memory",
+                                                       "memory for the cache blocks",
+                                                       "than the available kv cache memory",
+                                                       "kv cache is needed",
+                                                       "can be stored in kv cache",
+                                                       "can be stored in the kv cache"};
 
 /// Which memory: the first row that the same message names. `needs_gpu`: the words are also those of
 /// frameworks on CPUs.
@@ -29,7 +60,8 @@ struct Memory {
 };
 
 constexpr std::string_view gpu_reason = "gpu-out-of-memory",
-                           gpu_what = "the GPU's memory is too small for the program in container {container}",
+                           gpu_what =
+                               "the GPU's memory is too small for the program in container {container}",
                            gpu_fix = "{less_gpu_memory}";
 
 constexpr std::array<Memory, 12> memories = {{
@@ -53,7 +85,8 @@ constexpr std::array<Memory, 12> memories = {{
     {{{"ibv_", "memlock", "libibverbs", "mlx5", "mlockall", "ibvwrap"},
       "locked-memory",
       "container {container} may not lock as much memory as InfiniBand needs: {line}",
-      "set LimitMEMLOCK=infinity for the container runtime of {node}: gpuadm doctor {node} --only rdma.memlock"}},
+      "set LimitMEMLOCK=infinity for the container runtime of {node}: gpuadm doctor {node} --only "
+      "rdma.memlock"}},
     {{{"javascript heap", "reached heap limit"},
       "heap-limit",
       "JavaScript in container {container} reached the limit of its heap",
@@ -68,7 +101,9 @@ constexpr std::array<Memory, 12> memories = {{
       "a CUDA library cannot be initialized in container {container}, mostly because the GPU's memory is in "
       "use",
       gpu_fix}},
-    {{{"cuda", "cublas", "cudnn", "cufft", "cusolver", "cusparse", "cupy", "rmm failure"}, gpu_reason, gpu_what,
+    {{{"cuda", "cublas", "cudnn", "cufft", "cusolver", "cusparse", "cupy", "rmm failure"},
+      gpu_reason,
+      gpu_what,
       gpu_fix}},
     {{{"on gpu", "gpu memory", "gpu_", "gpu:", "prefill tokens", "on device", "device memory", "vram"},
       gpu_reason,

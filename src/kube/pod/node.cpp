@@ -19,7 +19,8 @@ constexpr std::array<Pattern, 14> ended_by_node = {
       "gpuadm doctor {node} --only gpu.health"},
      {{"UnexpectedAdmissionError*healthy devices"},
       "devices-unhealthy",
-      "node {node} has no healthy GPU for the pod: its device plugin reports the GPUs as unhealthy, or has not "
+      "node {node} has no healthy GPU for the pod: its device plugin reports the GPUs as unhealthy, or has "
+      "not "
       "reported since it started",
       "gpuadm doctor {node} --only gpu.health; kubectl -n {namespace} delete pod {pod}"},
      {{"TopologyAffinity"},
@@ -81,14 +82,15 @@ PodLink evicted(const Context& context) {
     return broken("node", std::move(reason), std::move(what), {message}, std::move(fix));
   };
   if (const PodVolume* volume = full_memory_volume(context))
-    return link("evicted-shared-memory",
-                fmt::format("the pod was evicted because its volume {} in memory, its shared memory, exceeded "
-                            "sizeLimit{}",
-                            volume->name,
-                            volume->limit ? ": " + base::human_bytes(static_cast<unsigned long long>(*volume->limit))
-                                          : ""),
-                fmt::format("increase sizeLimit of volume {}; notebooks and training jobs of gpuadm: --shm",
-                            volume->name));
+    return link(
+        "evicted-shared-memory",
+        fmt::format(
+            "the pod was evicted because its volume {} in memory, its shared memory, exceeded "
+            "sizeLimit{}",
+            volume->name,
+            volume->limit ? ": " + base::human_bytes(static_cast<unsigned long long>(*volume->limit)) : ""),
+        fmt::format("increase sizeLimit of volume {}; notebooks and training jobs of gpuadm: --shm",
+                    volume->name));
   if (mentions_any(message, {"ephemeral-storage", "ephemeral local storage", "DiskPressure", "nodefs",
                              "imagefs", "emptyDir volume"}))
     return link(
@@ -126,7 +128,8 @@ PodLink deleted(const Context& context) {
       fmt::format("kubectl -n {} delete pod {} --force --grace-period=0", context.pod.ns, context.pod.name));
 }
 
-/// Reasons of the condition DisruptionTarget (https://kubernetes.io/docs/concepts/workloads/pods/disruptions/).
+/// Reasons of the condition DisruptionTarget
+/// (https://kubernetes.io/docs/concepts/workloads/pods/disruptions/).
 PodLink disrupted(const Context& context, const PodCondition& condition) {
   constexpr std::array<Pattern, 4> disruptions = {
       {{{"PreemptionByScheduler"},
@@ -152,7 +155,8 @@ PodLink disrupted(const Context& context, const PodCondition& condition) {
   words["by"] = event && event->reason == "Preempted" ? ": " + brief(event->message, 160) : "";
   if (const Pattern* pattern = match(disruptions, condition.reason))
     return broken("node", *pattern, words, std::move(seen));
-  return broken("node", "disrupted", "the pod was removed from its node: " + condition.reason, std::move(seen),
+  return broken("node", "disrupted", "the pod was removed from its node: " + condition.reason,
+                std::move(seen),
                 fmt::format("kubectl -n {} describe pod {}", context.pod.ns, context.pod.name));
 }
 

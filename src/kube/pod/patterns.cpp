@@ -90,8 +90,8 @@ std::string fill_fix(std::string_view text, const Words& words) {
     if (end == std::string_view::npos) break;
     rest.remove_prefix(end + next.size());
   }
-  for (const std::string_view general : {"kubectl -n {namespace} describe pod {pod}",
-                                         "kubectl -n {namespace} get events"})
+  for (const std::string_view general :
+       {"kubectl -n {namespace} describe pod {pod}", "kubectl -n {namespace} get events"})
     if (const auto filled = fill_with(general, value_of)) return *filled;
   return "kubectl get events -A";
 }

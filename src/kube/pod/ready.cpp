@@ -40,12 +40,12 @@ std::optional<PodLink> probe_failure(const Context& context, const Container& co
   const bool is_known = clock && started && !probe.target.empty();
   std::vector<std::string> seen = {evidence(*event, context.view)};
   if (is_known && *clock - *started < probe.allowed()) {
-    PodLink waits = pending(
-        link,
-        fmt::format("{} started {} ago and does not answer its {} probe yet, which allows {}{}",
-                    named(container), base::human_seconds(*clock - *started), kind,
-                    base::human_seconds(probe.allowed()), target),
-        std::move(seen));
+    PodLink waits =
+        pending(link,
+                fmt::format("{} started {} ago and does not answer its {} probe yet, which allows {}{}",
+                            named(container), base::human_seconds(*clock - *started), kind,
+                            base::human_seconds(probe.allowed()), target),
+                std::move(seen));
     waits.fix = "wait";
     return waits;
   }

@@ -93,8 +93,7 @@ std::optional<PodLink> killed_by_probe(const Context& context, const Container& 
     if (event) seen.push_back(evidence(*event, context.view));
   if (!probe.target.empty())
     seen.push_back(fmt::format("the probe allows {:g} s for an answer, and {} failures, one each {:g} s",
-                               probe.timeout, probe.failures,
-                               probe.period));
+                               probe.timeout, probe.failures, probe.period));
   return broken(
       "run", fmt::format("{}-probe", kind),
       fmt::format("the kubelet killed {} because its {} probe failed{}", named(container), kind,
@@ -106,10 +105,9 @@ std::optional<PodLink> killed_by_probe(const Context& context, const Container& 
 /// A process that a signal ended, below a launcher that ended with an exit code.
 PodLink process_killed(const Container& container, const LastError& error, const std::string& shm,
                        std::vector<std::string> seen) {
-  const std::string process = fmt::format("a process of {}{}{}{}", named(container),
-                                          error.rank.empty() ? "" : ", rank " + error.rank,
-                                          error.host.empty() ? "" : " on " + error.host,
-                                          error.rank.empty() && error.host.empty() ? "" : ",");
+  const std::string process = fmt::format(
+      "a process of {}{}{}{}", named(container), error.rank.empty() ? "" : ", rank " + error.rank,
+      error.host.empty() ? "" : " on " + error.host, error.rank.empty() && error.host.empty() ? "" : ",");
   if (error.signal == 7)
     return broken("run", "shared-memory", fmt::format("{} ended with SIGBUS: /dev/shm has {}", process, shm),
                   std::move(seen),
@@ -139,8 +137,9 @@ PodLink by_exit_code(const Context& context, const Container& container, const C
   const std::string after = last.empty() ? "" : ": " + last;
   // What ends itself with a signal has named the reason before.
   if (code == 137 && error.is_complete)
-    return broken("run", "exit-code", fmt::format("{} ended with exit code {}{}", named(container), code, after),
-                  std::move(seen), logs);
+    return broken("run", "exit-code",
+                  fmt::format("{} ended with exit code {}{}", named(container), code, after), std::move(seen),
+                  logs);
   if (code == 137)
     return broken(
         "run", "killed",
@@ -164,8 +163,8 @@ PodLink by_exit_code(const Context& context, const Container& container, const C
       std::move(seen), logs);
 }
 
-/// {peer}: the pod that closed the connection, unless only its address is known; {read_only_mount}: the path of
-/// the volume that the line names a file of.
+/// {peer}: the pod that closed the connection, unless only its address is known; {read_only_mount}: the path
+/// of the volume that the line names a file of.
 void add_words(const Context& context, const Container& container, const std::string& line, Words& words) {
   constexpr std::string_view before = "remote peer ";
   if (const std::size_t at = line.find(before); at != std::string::npos) {
@@ -200,7 +199,10 @@ PodLink ended_badly(const Context& context, const Container& container, const Co
   if (!error.previous.empty() && brief(error.previous, 200) != found.line)
     seen.push_back("log: " + brief(error.previous, 200));
   if (!error.origin.empty()) seen.push_back("at: " + brief(error.origin, 200));
-  if (found.pattern) {
+  // A shell ends with 126 if it may not execute a file, not for one that it may not read or write.
+  const bool is_of_shell =
+      code_of(ended) == 126 && found.pattern && found.pattern->reason == "folder-not-writable";
+  if (found.pattern && !is_of_shell) {
     words["line"] = brief(found.line, 160);
     add_words(context, container, found.line, words);
     PodLink link = broken("run", *found.pattern, words, std::move(seen));

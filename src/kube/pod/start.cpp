@@ -78,7 +78,8 @@ constexpr std::array<Pattern, 15> start_patterns = {
      {{"not a directory", "Are you trying to mount a directory onto a file"},
       "mount-path",
       "a volume of container {container} is mounted on a path of another type: {message}",
-      "mount a file of the volume with subPath, or correct mountPath, in volumeMounts of container {container}"},
+      "mount a file of the volume with subPath, or correct mountPath, in volumeMounts of container "
+      "{container}"},
      {{"permission denied"},
       "command-not-executable",
       "the command {command} in the image {image} is not executable",
@@ -112,7 +113,7 @@ bool is_one_of(const std::string& reason, std::initializer_list<std::string_view
 bool could_not_start(const ContainerState& state) {
   return is_one_of(state.reason,
                    {"StartError", "ContainerCannotRun", "RunContainerError", "CreateContainerError"}) ||
-         (state.kind == "terminated" && state.exit_code == 128);
+         (state.kind == "terminated" && state.exit_code == 128 && state.reason != "Error");
 }
 
 Words words_with(const Context& context, const Container& container, const std::string& message) {
@@ -144,22 +145,24 @@ std::optional<PodLink> unknown_warning(const Context& context) {
     else if (event && one->last.value_or(0) > event->last.value_or(0))
       event = nullptr;
   }
-  if (event && is_one_of(event->reason, {"FailedScheduling", "FailedMount", "FailedAttachVolume", "FailedMapVolume",
-                                         "FailedCreatePodSandBox", "NetworkNotReady"}))
+  if (event && is_one_of(event->reason, {"FailedScheduling", "FailedMount", "FailedAttachVolume",
+                                         "FailedMapVolume", "FailedCreatePodSandBox", "NetworkNotReady"}))
     return std::nullopt;
   if (!event) return std::nullopt;
   const bool is_claim = event->reason == "FailedPrepareDynamicResources";
-  const std::string what = is_claim ? fmt::format("node {} cannot prepare a ResourceClaim of the pod: {}",
-                                                  context.pod.node, brief(event->message, 200))
-                                    : fmt::format("the containers are not created: {}", brief(event->message, 200));
+  const std::string what =
+      is_claim ? fmt::format("node {} cannot prepare a ResourceClaim of the pod: {}", context.pod.node,
+                             brief(event->message, 200))
+               : fmt::format("the containers are not created: {}", brief(event->message, 200));
   const auto clock = context.view.cluster.clock;
   const bool is_new = clock && event->first && *clock - *event->first < repeated_for;
   std::vector<std::string> seen = {evidence(*event, context.view)};
   if (is_new) return pending("start", what, std::move(seen));
   return broken("start", is_claim ? "resource-claim-not-prepared" : "not-created", what, std::move(seen),
-                is_claim ? fmt::format("kubectl -n {} describe resourceclaims; the log of the DRA driver on {}",
-                                       context.pod.ns, context.pod.node)
-                         : fmt::format("kubectl -n {} describe pod {}", context.pod.ns, context.pod.name));
+                is_claim
+                    ? fmt::format("kubectl -n {} describe resourceclaims; the log of the DRA driver on {}",
+                                  context.pod.ns, context.pod.node)
+                    : fmt::format("kubectl -n {} describe pod {}", context.pod.ns, context.pod.name));
 }
 
 /// What the runtime reported: the state, the state before, or the latest event.

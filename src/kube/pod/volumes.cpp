@@ -10,7 +10,7 @@ namespace kube::pod {
 
 namespace {
 
-constexpr std::array<Pattern, 14> mount_patterns = {
+constexpr std::array<Pattern, 15> mount_patterns = {
     {{{"hostPath type check failed"},
       "directory-missing",
       "{path} does not exist on node {node} with the required type (volume {volume})",
@@ -33,6 +33,10 @@ constexpr std::array<Pattern, 14> mount_patterns = {
       "{node} has no program that creates the file system{file_system} of volume {volume}",
       "install it where the CSI driver runs on {node}: xfsprogs or e2fsprogs, or use another fsType in the "
       "StorageClass"},
+     {{"failed to sync"},
+      "configuration-not-read",
+      "the kubelet of {node} has not read the ConfigMaps and Secrets of the pod in time (volume {volume})",
+      "gpuadm doctor {node} --stage node"},
      {{"transport endpoint is not connected", "stale file handle", "stale nfs"},
       "mount-dead",
       "the mount of volume {volume} on node {node} is dead: the program or the server behind it has ended",
@@ -51,7 +55,8 @@ constexpr std::array<Pattern, 14> mount_patterns = {
        "Host is down", "timed out"},
       "mount-timeout",
       "node {node} cannot mount {source} in time (volume {volume})",
-      "check that the server is reachable from {node}: gpuadm exec {node} -- df {path} || check that the server "
+      "check that the server is reachable from {node}: gpuadm exec {node} -- df {path} || check that the "
+      "server "
       "is reachable from {node}"},
      {{"No such file or directory", "does not exist"},
       "mount-source-missing",
@@ -64,7 +69,8 @@ constexpr std::array<Pattern, 14> mount_patterns = {
      {{"Multi-Attach error"},
       "volume-in-use",
       "volume {volume} is attached to another node, where {user} uses it",
-      "kubectl -n {namespace} delete pod {user_pod}, or use a volume with access mode ReadWriteMany || delete "
+      "kubectl -n {namespace} delete pod {user_pod}, or use a volume with access mode ReadWriteMany || "
+      "delete "
       "the pod that uses it, or use a volume with access mode ReadWriteMany"},
      {{"No space left on device"},
       "no-space",
@@ -143,7 +149,7 @@ Words mount_words(const Context& context, const std::string& message) {
   words.fillers["path"] = "the volume";
   if (const auto source = words.known.find("source"); !path.empty())
     words["path"] = path;
-  else if (source != words.known.end())
+  else if (source != words.known.end() && source->second.contains('/'))
     words["path"] = source->second.substr(source->second.find(':') + 1);
   for (const char* before : {"configmap \"", "secret \""})
     if (const std::string object = between(message, before, "\""); !object.empty())
@@ -198,17 +204,18 @@ PodLink volumes(const Context& context) {
     return passed("volumes", "the volumes were mounted");
   const Words words = mount_words(context, event->message);
   // The kubelet reads what it does not have yet, and repeats the mount.
-  if (const auto clock = context.view.cluster.clock;
-      mentions(event->message, "failed to sync") && clock && event->first &&
-      *clock - *event->first < sync_timeout)
-    return pending("volumes", fmt::format("the kubelet of {} is reading the ConfigMaps and Secrets of the pod",
-                                          context.pod.node),
-                   {evidence(*event, context.view)});
+  if (const auto clock = context.view.cluster.clock; mentions(event->message, "failed to sync") && clock &&
+                                                     event->first && *clock - *event->first < sync_timeout)
+    return pending(
+        "volumes",
+        fmt::format("the kubelet of {} is reading the ConfigMaps and Secrets of the pod", context.pod.node),
+        {evidence(*event, context.view)});
   if (const Pattern* pattern = match(mount_patterns, event->message))
     return broken("volumes", *pattern, words, {evidence(*event, context.view)});
-  return broken("volumes", "mount-failed", fill("volume {volume} cannot be mounted on node {node}", words) + ": " +
-                    brief(event->message, 160),
-                {evidence(*event, context.view)}, fill("kubectl -n {namespace} describe pod {pod}", words));
+  return broken(
+      "volumes", "mount-failed",
+      fill("volume {volume} cannot be mounted on node {node}", words) + ": " + brief(event->message, 160),
+      {evidence(*event, context.view)}, fill("kubectl -n {namespace} describe pod {pod}", words));
 }
 
 PodLink sandbox(const Context& context) {
