@@ -1,10 +1,10 @@
-#include "kube/pod/error_line.hpp"
+#include "kube/log/error_line.hpp"
 
 #include "gpuadm/base/text.hpp"
 
+#include "kube/log/launcher.hpp"
+#include "kube/log/log_line.hpp"
 #include "kube/pod/context.hpp"
-#include "kube/pod/launcher.hpp"
-#include "kube/pod/log_line.hpp"
 
 #include <algorithm>
 #include <array>

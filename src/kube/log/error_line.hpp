@@ -2,7 +2,7 @@
 
 #include "gpuadm/kube/last_error.hpp"
 
-#include "kube/pod/traceback.hpp"
+#include "kube/log/traceback.hpp"
 
 #include <span>
 #include <string>

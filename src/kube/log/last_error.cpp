@@ -2,8 +2,8 @@
 
 #include "gpuadm/base/text.hpp"
 
-#include "kube/pod/error_line.hpp"
-#include "kube/pod/launcher.hpp"
+#include "kube/log/error_line.hpp"
+#include "kube/log/launcher.hpp"
 
 #include <algorithm>
 #include <ranges>

@@ -1,4 +1,4 @@
-#include "kube/pod/launcher.hpp"
+#include "kube/log/launcher.hpp"
 
 #include "gpuadm/base/text.hpp"
 

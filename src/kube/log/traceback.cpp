@@ -1,8 +1,8 @@
-#include "kube/pod/traceback.hpp"
+#include "kube/log/traceback.hpp"
 
 #include "gpuadm/base/text.hpp"
 
-#include "kube/pod/log_line.hpp"
+#include "kube/log/log_line.hpp"
 
 #include <fmt/format.h>
 

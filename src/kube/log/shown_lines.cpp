@@ -1,6 +1,6 @@
 #include "gpuadm/base/text.hpp"
 
-#include "kube/pod/error_line.hpp"
+#include "kube/log/error_line.hpp"
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 #include "gpuadm/base/text.hpp"
 
-#include "kube/pod/logs.hpp"
+#include "kube/log/logs.hpp"
 
 #include <algorithm>
 

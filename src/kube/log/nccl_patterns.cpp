@@ -1,4 +1,4 @@
-#include "kube/pod/logs.hpp"
+#include "kube/log/logs.hpp"
 
 namespace kube::pod {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "kube/pod/traceback.hpp"
+#include "kube/log/traceback.hpp"
 
 #include <span>
 #include <string>

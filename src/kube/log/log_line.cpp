@@ -1,9 +1,9 @@
-#include "kube/pod/log_line.hpp"
+#include "kube/log/log_line.hpp"
 
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/text.hpp"
 
-#include "kube/pod/traceback.hpp"
+#include "kube/log/traceback.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,8 +1,8 @@
-#include "kube/pod/logs.hpp"
+#include "kube/log/logs.hpp"
 
 #include "gpuadm/base/text.hpp"
 
-#include "kube/pod/log_line.hpp"
+#include "kube/log/log_line.hpp"
 
 #include <fmt/format.h>
 
