@@ -16,9 +16,13 @@ namespace {
 /// The first known reason in a text, the memory that it is about before what only names a part of it.
 const Pattern* reason_of(std::string_view text, bool has_gpu, LogPart part) {
   const auto find = [&](std::span<const Pattern> patterns) { return match(patterns, text); };
+  const Pattern* memory = memory_pattern(text, has_gpu);
+  // What NCCL cannot reach is another rank.
+  if (const Pattern* found = mentions(text, "nccl") && !memory ? find(nccl_patterns()) : nullptr)
+    return found;
   if (part == LogPart::error)
     if (const Pattern* found = find(error_patterns())) return found;
-  if (const Pattern* found = memory_pattern(text, has_gpu)) return found;
+  if (memory) return memory;
   for (const Pattern* one : patterns_of(has_gpu))
     if (find({one, 1})) return one;
   return nullptr;

@@ -41,7 +41,8 @@ constexpr std::array<Pattern, 8> patterns_of_nccl = {
       "not all ranks have started, or reach the first one, before the timeout of container {container}: "
       "{line}",
       "gpuadm train check; the pods of all ranks must run at the same time"},
-     {{"client socket has failed to connect", "client socket has timed out"},
+     {{"client socket has failed to connect", "client socket has timed out", "nccl*no route to host",
+       "nccl*connection refused", "nccl*connection timed out", "nccl*connect to*returned"},
       "rank-unreachable",
       "a rank in container {container} does not reach the other ranks: {line}",
       "gpuadm train check; the ranks must start at the same time"}}};
