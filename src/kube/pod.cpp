@@ -48,8 +48,7 @@ ContainerState read_state(const Tree& state) {
   return read;
 }
 
-std::string read_check(const Tree& check) {
-  if (!check.is_map()) return {};
+std::string read_target(const Tree& check) {
   if (const Tree* get = check.find("httpGet"))
     return fmt::format("GET :{}{}", text_at(*get, {"port"}), text_at(*get, {"path"}));
   if (const Tree* tcp = check.find("tcpSocket")) return "TCP :" + text_at(*tcp, {"port"});
@@ -57,6 +56,19 @@ std::string read_check(const Tree& check) {
   std::vector<std::string> words;
   for (const Tree& word : tree_at(check, {"exec", "command"}).items()) words.push_back(word.text());
   return "exec " + base::join(words, " ");
+}
+
+Probe read_probe(const Tree& tree) {
+  if (!tree.is_map()) return {};
+  Probe probe{.target = read_target(tree)};
+  const auto number = [&](const char* key, double fallback) {
+    return static_cast<double>(base::to_int(text_at(tree, {key})).value_or(static_cast<long long>(fallback)));
+  };
+  probe.delay = number("initialDelaySeconds", probe.delay);
+  probe.period = number("periodSeconds", probe.period);
+  probe.timeout = number("timeoutSeconds", probe.timeout);
+  probe.failures = static_cast<int>(number("failureThreshold", probe.failures));
+  return probe;
 }
 
 /// "configmap/name" and "secret/name" of the environment, except optional ones.
@@ -93,6 +105,7 @@ void read_statuses(const Tree& statuses, bool is_init, std::vector<Container>& c
     if (place->image.empty()) place->image = text_at(status, {"image"});
     place->has_status = true;
     place->ready = is_true(status, {"ready"});
+    place->is_started = is_true(status, {"started"});
     place->restarts = number_at(status, {"restartCount"});
     place->state = read_state(tree_at(status, {"state"}));
     place->last = read_state(tree_at(status, {"lastState"}));
@@ -114,11 +127,12 @@ void read_containers(const Tree& pod, Pod& read) {
       container.limits = amounts_of(tree_at(one, {"resources", "limits"}));
       container.requests = amounts_of(tree_at(one, {"resources", "requests"}));
       for (const Tree& mount : tree_at(one, {"volumeMounts"}).items())
-        container.mounts.push_back({text_at(mount, {"name"}), text_at(mount, {"mountPath"})});
+        container.mounts.push_back(
+            {text_at(mount, {"name"}), text_at(mount, {"mountPath"}), is_true(mount, {"readOnly"})});
       container.configurations = read_configurations(one);
-      container.liveness = read_check(tree_at(one, {"livenessProbe"}));
-      container.readiness = read_check(tree_at(one, {"readinessProbe"}));
-      container.startup = read_check(tree_at(one, {"startupProbe"}));
+      container.liveness = read_probe(tree_at(one, {"livenessProbe"}));
+      container.readiness = read_probe(tree_at(one, {"readinessProbe"}));
+      container.startup = read_probe(tree_at(one, {"startupProbe"}));
       read.containers.push_back(std::move(container));
     }
     read_statuses(tree_at(pod, {"status", statuses}), is_init, read.containers);
@@ -149,23 +163,24 @@ PodVolume read_volume(const Tree& volume) {
       read.limit = parse_quantity(text_at(value, {"sizeLimit"}));
     } else if (key == "csi") {
       read.source = text_at(value, {"driver"});
+    } else if (key == "image") {
+      read.source = text_at(value, {"reference"});
     }
   }
   return read;
 }
 
 /// The ResourceClaims: by name, or created from a template under a name in the status.
-std::vector<std::string> read_resource_claims(const Tree& pod) {
-  std::vector<std::string> claims;
+void read_resource_claims(const Tree& pod, Pod& read) {
   for (const Tree& one : tree_at(pod, {"spec", "resourceClaims"}).items()) {
     std::string name = text_at(one, {"resourceClaimName"});
     if (name.empty()) name = text_at(one, {"source", "resourceClaimName"});
     for (const Tree& status : tree_at(pod, {"status", "resourceClaimStatuses"}).items())
       if (name.empty() && text_at(status, {"name"}) == text_at(one, {"name"}))
         name = text_at(status, {"resourceClaimName"});
-    claims.push_back(std::move(name));
+    read.claims.push_back(std::move(name));
+    read.claim_templates.push_back(text_at(one, {"resourceClaimTemplateName"}));
   }
-  return claims;
 }
 
 /// The scheduler counts the sum of the containers and sidecars, or the largest init container if that is
@@ -234,7 +249,7 @@ Pod read_pod(const Tree& pod) {
   for (const Tree& secret : tree_at(spec, {"imagePullSecrets"}).items())
     read.pull_secrets.push_back(text_at(secret, {"name"}));
   for (const Tree& volume : tree_at(spec, {"volumes"}).items()) read.volumes.push_back(read_volume(volume));
-  read.claims = read_resource_claims(pod);
+  read_resource_claims(pod, read);
   read_containers(pod, read);
   read.requests = requests_of(read, tree_at(spec, {"overhead"}));
   const Tree& status = tree_at(pod, {"status"});

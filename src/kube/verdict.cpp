@@ -19,12 +19,12 @@ using base::Tree;
 constexpr std::size_t longest_text = 400;
 
 /// Reasons that last until the pod, or what it names, is changed. Every other reason may pass.
-constexpr std::array<std::string_view, 17> lasting_reasons = {
-    "image-name-invalid", "image-never-pull",  "image-platform",         "image-not-found",
-    "image-unauthorized", "configmap-missing", "secret-missing",         "key-missing",
-    "runs-as-root",       "command-not-found", "command-not-executable", "exec-format",
-    "file-missing",       "mount-path",        "memory-limit-too-low",   "oom-killed",
-    "cuda-driver-too-old"};
+constexpr std::array<std::string_view, 19> lasting_reasons = {
+    "image-name-invalid",  "image-never-pull",  "image-platform",         "image-not-found",
+    "image-unauthorized",  "configmap-missing", "secret-missing",         "key-missing",
+    "runs-as-root",        "command-not-found", "command-not-executable", "exec-format",
+    "file-missing",        "mount-path",        "memory-limit-too-low",   "oom-killed",
+    "cuda-driver-too-old", "working-directory", "image-signature"};
 
 /// A container that ends is restarted, so that only its restarts show whether that helps.
 Outlook outlook_of(const Pod& pod, const PodLink& link, const WaitRules& rules) {

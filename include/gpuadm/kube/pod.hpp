@@ -23,6 +23,17 @@ struct ContainerState {
 
 struct ContainerMount {
   std::string volume, path;
+  bool is_read_only = false;
+};
+
+/// A probe of the kubelet, with the defaults of Kubernetes
+/// (https://kubernetes.io/docs/reference/kubernetes-api/ workload-resources/pod-v1/#Probe); times in seconds.
+struct Probe {
+  std::string target;  ///< "GET :8080/health"; empty: there is none
+  double delay = 0, period = 10, timeout = 1;
+  int failures = 3;  ///< consecutive ones until it counts as failed
+  /// The longest time that it may take until a container that never answers has failed.
+  [[nodiscard]] double allowed() const { return delay + period * failures + timeout; }
 };
 
 struct Container {
@@ -31,17 +42,18 @@ struct Container {
   bool restarts_always = false;  ///< of an init container: a sidecar
   Amounts limits, requests;
   std::vector<ContainerMount> mounts;
-  std::vector<std::string> configurations;   ///< "configmap/name", "secret/name" that its environment needs
-  std::string liveness, readiness, startup;  ///< the target of the probe: "GET :8080/health"; empty: none
+  std::vector<std::string> configurations;  ///< "configmap/name", "secret/name" that its environment needs
+  Probe liveness, readiness, startup;
   ContainerState state, last;
   int restarts = 0;
   bool ready = false, has_status = false;
+  bool is_started = false;                     ///< its startup probe and its postStart hook have passed
   std::vector<std::string> log, previous_log;  ///< the last lines, without secrets
 };
 
 struct PodVolume {
   std::string name, kind;       ///< "hostPath", "nfs", "persistentVolumeClaim", "emptyDir"
-  std::string source;           ///< path, server:path, or the name of the object
+  std::string source;           ///< path, server:path, image, or the name of the object
   std::string type;             ///< of a hostPath: "Directory"; of an emptyDir its medium: "Memory"
   std::optional<double> limit;  ///< of an emptyDir, in bytes
 };
@@ -73,6 +85,7 @@ struct Pod {
   std::vector<Container> containers;  ///< init containers first
   std::vector<PodVolume> volumes;
   std::vector<std::string> claims;  ///< names of its ResourceClaims that exist; "" for one without an object
+  std::vector<std::string> claim_templates;  ///< of its ResourceClaims; "" for one without a template
   std::map<std::string, PodCondition> conditions;
   std::string nominated_node;
   std::optional<double> created, started, deleted;  ///< deleted: the time by which it must have ended

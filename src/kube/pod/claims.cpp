@@ -102,13 +102,25 @@ std::optional<PodLink> waits_for_claim(const Context& context) {
     const auto place = std::ranges::find_if(
         *view.cluster.resource_claims,
         [&](const facts::ResourceClaim& claim) { return claim.ns == pod.ns && claim.name == name; });
-    const auto* scheduling = latest(context, {"FailedScheduling", "FailedResourceClaimCreation"});
+    const auto* creation = latest(context, {"FailedResourceClaimCreation"});
+    const auto* scheduling = creation ? creation : latest(context, {"FailedScheduling"});
     std::vector<std::string> seen;
     if (scheduling) seen.push_back(evidence(*scheduling, view));
     const std::string list = fmt::format("kubectl -n {} get resourceclaims", pod.ns);
-    if (name.empty())
-      return broken("scheduled", "resource-claim-missing",
-                    "a ResourceClaim of the pod was not created from its template", seen, list);
+    if (name.empty()) {
+      const auto at = static_cast<std::size_t>(&name - pod.claims.data());
+      const std::string from = at < pod.claim_templates.size() ? pod.claim_templates[at] : std::string();
+      if (creation && !from.empty() && mentions(creation->message, "not found"))
+        return broken(
+            "scheduled", "resource-claim-template-missing",
+            fmt::format("the ResourceClaimTemplate {} does not exist in namespace {}", from, pod.ns), seen,
+            fmt::format("kubectl -n {} get resourceclaimtemplates", pod.ns));
+      return broken(
+          "scheduled", "resource-claim-missing",
+          fmt::format("a ResourceClaim of the pod was not created from its template{}{}",
+                      from.empty() ? "" : " " + from, creation ? ": " + brief(creation->message, 160) : ""),
+          seen, list);
+    }
     if (place == view.cluster.resource_claims->end())
       return broken("scheduled", "resource-claim-missing",
                     fmt::format("the ResourceClaim {} does not exist in namespace {}", name, pod.ns), seen,

@@ -50,17 +50,36 @@ bool has_started(const Pod& pod) {
 }
 
 const Container* culprit(const Pod& pod) {
-  const auto failed = [](const Container& one) {
-    return one.state.kind == "terminated" && one.state.exit_code != 0;
+  const bool is_initializing = std::ranges::none_of(pod.containers, [](const Container& one) {
+    return !one.is_init && (ending(one) || one.state.kind == "running");
+  });
+  for (const Container& one : pod.containers) {
+    if (!one.is_init || !one.has_status) continue;
+    // A sidecar has a startup probe, or counts as started when it runs.
+    const bool is_past = one.restarts_always ? !is_initializing || one.is_started ||
+                                                   (one.state.kind == "running" && one.startup.target.empty())
+                                             : one.state.kind == "terminated" && one.state.exit_code == 0;
+    if (!is_past) return &one;
+  }
+  // Sidecars end after the containers.
+  std::vector<const Container*> all;
+  for (const bool is_init : {false, true})
+    for (const Container& one : pod.containers)
+      if (one.is_init == is_init) all.push_back(&one);
+  const auto find = [&](auto&& wanted) {
+    const auto place = std::ranges::find_if(all, [&](const Container* one) { return wanted(*one); });
+    return place == all.end() ? nullptr : *place;
   };
-  for (const Container& one : pod.containers)
-    if (one.is_init && !one.restarts_always &&
-        !(one.state.kind == "terminated" && one.state.exit_code == 0) && one.has_status)
-      return &one;
-  for (const Container& one : pod.containers)
-    if (failed(one)) return &one;
-  for (const Container& one : pod.containers)
-    if (one.state.kind == "waiting") return &one;
+  // Of several that ended, the others often only lost the one that was killed.
+  if (const auto* one = find([](const Container& each) {
+        const ContainerState* ended = ending(each);
+        return ended && ended->reason == "OOMKilled" && each.state.kind != "running";
+      }))
+    return one;
+  if (const auto* one = find(
+          [](const Container& each) { return each.state.kind == "terminated" && each.state.exit_code != 0; }))
+    return one;
+  if (const auto* one = find([](const Container& each) { return each.state.kind == "waiting"; })) return one;
   for (const Container& one : pod.containers)
     if (one.state.kind == "running" && !one.ready) return &one;
   return nullptr;

@@ -3,6 +3,7 @@
 #include "gpuadm/kube/explanation.hpp"
 
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -60,6 +61,11 @@ struct Context {
 [[nodiscard]] std::string amount_text(double amount, std::string_view resource);
 /// "is" for one, otherwise "are".
 [[nodiscard]] std::string_view is_are(double count);
+
+/// What the startup or readiness probe of a running container shows: it may still pass, or has failed for
+/// longer than it allows. Nothing: no probe failed.
+[[nodiscard]] std::optional<PodLink> probe_failure(const Context& context, const Container& container,
+                                                   const std::string& link);
 
 /// A container that waits for a reason that no link knows, in its own words; nothing: there is none.
 [[nodiscard]] std::optional<PodLink> other_wait(std::string link, const Pod& pod);

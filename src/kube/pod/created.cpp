@@ -10,7 +10,7 @@ namespace kube::pod {
 
 namespace {
 
-constexpr std::array<Pattern, 13> patterns = {
+constexpr std::array<Pattern, 14> patterns = {
     {{{"exceeded quota"},
       "quota",
       "the quota {quota} of namespace {namespace} does not allow the pod: {requested}",
@@ -31,7 +31,7 @@ constexpr std::array<Pattern, 13> patterns = {
      {{"serviceaccount \"", "service account"},
       "service-account-missing",
       "the ServiceAccount {object} does not exist in namespace {namespace}",
-      "kubectl -n {namespace} create serviceaccount {object}"},
+      "kubectl -n {namespace} create serviceaccount {object} || kubectl -n {namespace} get serviceaccounts"},
      {{"RuntimeClass"},
       "runtime-class-missing",
       "the RuntimeClass {object} does not exist",
@@ -40,6 +40,12 @@ constexpr std::array<Pattern, 13> patterns = {
       "priority-class-missing",
       "the PriorityClass {object} does not exist",
       "kubectl get priorityclasses"},
+     {{"ValidatingAdmissionPolicy"},
+      "policy-denied",
+      "the policy {policy} denies the pod: {denial}",
+      "change the pod as the message says; kubectl describe validatingadmissionpolicy {policy} || change the "
+      "pod "
+      "as the message says; kubectl get validatingadmissionpolicies"},
      {{"denied the request"},
       "webhook-denied",
       "the admission webhook {webhook} denies the pod: {denial}",
@@ -60,27 +66,36 @@ constexpr std::array<Pattern, 13> patterns = {
       "pod-invalid",
       "the pod template is invalid: {message}",
       "correct the pod template"},
-     {{"is forbidden"}, "forbidden", "the API server does not allow the pod: {message}", "see the message"}}};
+     {{"is forbidden"},
+      "forbidden",
+      "the API server does not allow the pod: {message}",
+      "change the pod as the message says, or the rights of its creator"}}};
 
 Words words_in(const std::string& message, const std::string& ns) {
-  Words words = {{"namespace", ns}, {"message", brief(message, 200)}};
+  Words words;
+  words["namespace"] = ns;
+  words["message"] = brief(message, 200);
   const auto part = [&](std::string_view before, std::string_view after) {
     return between(message + "\n", before, after);
   };
-  words["quota"] = part("quota: ", ",");
+  const std::string quota = part("exceeded quota: ", "\n");
+  words["quota"] = quota.substr(0, quota.find(','));
   words["requested"] =
       brief(part("requested: ", "\n").empty() ? message : "requested: " + part("requested: ", "\n"), 200);
   words["must"] = part("must specify ", "\n");
   if (words["quota"].empty()) words["quota"] = part("failed quota: ", ":");
   words["violation"] = brief(part("violates PodSecurity ", "\n"), 200);
   words["webhook"] = part("webhook \"", "\"");
-  words["denial"] = brief(part("denied the request: ", "\n"), 160);
+  const std::string denial = part("denied the request: ", "\n");
+  words["denial"] = brief(denial.empty() ? part("denied request: ", "\n") : denial, 160);
+  words["policy"] = part("ValidatingAdmissionPolicy '", "'");
   for (const char* before :
        {"serviceaccount \"", "RuntimeClass \"", "PriorityClass with name ", "priorityclass \""})
     if (std::string object = part(before, before[std::string_view(before).size() - 1] == '"' ? "\"" : " ");
         !object.empty() && words["object"].empty())
       words["object"] = object;
-  if (words["object"].empty()) words["object"] = "that the pod names";
+  if (words["object"].empty()) words.known.erase("object");
+  words.fillers["object"] = "that the pod names";
   return words;
 }
 

@@ -1,8 +1,8 @@
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/kube/last_error.hpp"
 
+#include "kube/log/logs.hpp"
 #include "kube/pod/context.hpp"
-#include "kube/pod/logs.hpp"
 
 #include <fmt/format.h>
 

@@ -11,11 +11,11 @@ namespace kube::pod {
 
 namespace {
 
-constexpr std::array<Pattern, 12> image_patterns = {
+constexpr std::array<Pattern, 14> image_patterns = {
     {{{"InvalidImageName", "couldn't parse image", "invalid reference format"},
       "image-name-invalid",
       "the image name {image} is invalid",
-      "correct the image name{of_container}"},
+      "correct the image name{of_container} || correct the image name"},
      {{"ErrImageNeverPull", "not present with pull policy of Never"},
       "image-never-pull",
       "the image {image} is not on node {node}, and imagePullPolicy is Never",
@@ -29,6 +29,14 @@ constexpr std::array<Pattern, 12> image_patterns = {
       "registry-rate-limit",
       "the registry {registry} limits the number of pulls",
       "use a mirror (`mirrors` in the cluster file), or a pull secret"},
+     {{"pull QPS exceeded"},
+      "registry-pull-qps",
+      "the kubelet of node {node} limits how often it pulls images, and repeats the pull of {image}",
+      "wait, or increase registryPullQPS and registryBurst of the kubelet of {node}"},
+     {{"signature validation failed", "SignatureValidationFailed", "signature was required"},
+      "image-signature",
+      "node {node} requires a signature that the image {image} does not have",
+      "sign the image, or change /etc/containers/policy.json of {node}"},
      {{"x509:", "certificate"},
       "registry-certificate",
       "node {node} does not trust the certificate of the registry {registry}",
@@ -67,11 +75,11 @@ constexpr std::array<Pattern, 12> image_patterns = {
      {{"not found", "manifest unknown", "NotFound", "name unknown", "does not exist"},
       "image-not-found",
       "the image {image} does not exist",
-      "correct the image name or tag{of_container}"}}};
+      "correct the image name or tag{of_container} || correct the image name or tag"}}};
 
-constexpr std::array<std::string_view, 6> waiting_reasons = {"ErrImagePull",      "ImagePullBackOff",
-                                                             "InvalidImageName",  "ErrImageNeverPull",
-                                                             "ImageInspectError", "RegistryUnavailable"};
+constexpr std::array<std::string_view, 7> waiting_reasons = {
+    "ErrImagePull",      "ImagePullBackOff",    "InvalidImageName",         "ErrImageNeverPull",
+    "ImageInspectError", "RegistryUnavailable", "SignatureValidationFailed"};
 
 /// "registry.example.com:5000" of an image; docker.io if it names none.
 std::string registry_of(const std::string& image) {
@@ -87,23 +95,51 @@ std::string arch_of(const Context& context) {
   return label == node->labels.end() ? std::string() : label->second;
 }
 
-/// The registry's answer: of the state, or of the latest event about this image.
-std::string failure_of(const Context& context, const Container& container) {
+/// The latest failed pull of an image.
+std::string failed_pull(const Context& context, const std::string& image) {
   std::string found;
   for (const PodEvent* event : context.events)
     if (event->reason == "Failed" && mentions(event->message, "pull image") &&
-        mentions(event->message, container.image))
+        mentions(event->message, image))
       found = event->message;
+  return found;
+}
+
+/// The registry's answer: of the state, or of the latest event about this image.
+std::string failure_of(const Context& context, const Container& container) {
+  const std::string found = failed_pull(context, container.image);
   const std::string& state = container.state.message;
   if (found.empty() || (!state.starts_with("Back-off") && !state.empty()))
     return state.empty() ? found : state;
   return found;
 }
 
+/// The volume whose image could not be pulled, as a container with that image: the kubelet reports the pull
+/// of a volume as a state of the containers, or only as an event. Nothing: it is the container's own image.
+std::optional<Container> volume_of_pull(const Context& context, const Container* waiting) {
+  for (const PodVolume& volume : context.pod.volumes) {
+    if (volume.kind != "image" || volume.source.empty()) continue;
+    Container one;
+    if (waiting) one.state = waiting->state;
+    if (!waiting) one.state.reason = "ErrImagePull", one.state.message = failed_pull(context, volume.source);
+    one.image = volume.source;
+    const bool is_of_container = waiting && waiting->state.message.contains(waiting->image);
+    if (one.state.message.contains(volume.source) && !is_of_container) return one;
+  }
+  return std::nullopt;
+}
+
+std::string user_of(const Context& context, const Container& container) {
+  for (const PodVolume& volume : context.pod.volumes)
+    if (container.name.empty() && volume.kind == "image" && volume.source == container.image)
+      return " of volume " + volume.name;
+  // A row of the doctor has no names of containers, and an image only if the message has it.
+  return container.name.empty() ? "" : " of container " + container.name;
+}
+
 PodLink pull_failed(const Context& context, const Container& container) {
   Words words = words_of(context, &container);
-  // A row of the doctor has no names of containers, and an image only if the message has it.
-  words["of_container"] = container.name.empty() ? "" : " of container " + container.name;
+  words["of_container"] = user_of(context, container);
   words["registry"] = container.image.empty() ? "of the image" : registry_of(container.image);
   words["server"] = container.image.empty() ? "REGISTRY" : registry_of(container.image);
   const std::string arch = arch_of(context);
@@ -131,8 +167,9 @@ PodLink pull_failed(const Context& context, const Container& container) {
 PodLink image(const Context& context) {
   for (const Container& container : context.pod.containers)
     if (container.state.kind == "waiting" && is_about_image(container.state.reason))
-      return pull_failed(context, container);
+      return pull_failed(context, volume_of_pull(context, &container).value_or(container));
   if (!has_started(context.pod)) {
+    if (const auto volume = volume_of_pull(context, nullptr)) return pull_failed(context, *volume);
     const auto* pulling = latest(context, {"Pulling"});
     const auto* pulled = latest(context, {"Pulled", "Created", "Started"});
     if (pulling && (!pulled || pulled->last.value_or(0) < pulling->last.value_or(0)))

@@ -5,13 +5,25 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace kube::pod {
 
 namespace {
 
 /// Reasons in the status of a pod that its node refused or ended.
-constexpr std::array<Pattern, 12> ended_by_node = {
-    {{{"TopologyAffinity"},
+constexpr std::array<Pattern, 14> ended_by_node = {
+    {{{"UnexpectedAdmissionError*gpu is lost", "UnexpectedAdmissionError*fallen off the bus"},
+      "gpu-failed",
+      "a GPU of node {node} failed, so that the kubelet cannot allocate the pod's devices",
+      "gpuadm doctor {node} --only gpu.health"},
+     {{"UnexpectedAdmissionError*healthy devices"},
+      "devices-unhealthy",
+      "node {node} has no healthy GPU for the pod: its device plugin reports the GPUs as unhealthy, or has "
+      "not "
+      "reported since it started",
+      "gpuadm doctor {node} --only gpu.health; kubectl -n {namespace} delete pod {pod}"},
+     {{"TopologyAffinity"},
       "topology-affinity",
       "the kubelet of {node} cannot give the pod CPUs and devices of one NUMA node: {message}",
       "request fewer GPUs and CPUs, or set topologyManagerPolicy: best-effort for the kubelet of {node}"},
@@ -57,11 +69,28 @@ constexpr std::array<Pattern, 12> ended_by_node = {
       "the kubelet of {node} refused the pod: {message}",
       "kubectl describe node {node}"}}};
 
+/// The volume in memory whose limit the pod exceeded; nullptr: it was something else.
+const PodVolume* full_memory_volume(const Context& context) {
+  const std::string name = between(context.pod.message, "EmptyDir volume \"", "\"");
+  const auto place = std::ranges::find(context.pod.volumes, name, &PodVolume::name);
+  return place != context.pod.volumes.end() && place->type == "Memory" ? &*place : nullptr;
+}
+
 PodLink evicted(const Context& context) {
   const std::string message = brief(context.pod.message);
   const auto link = [&](std::string reason, std::string what, std::string fix) {
     return broken("node", std::move(reason), std::move(what), {message}, std::move(fix));
   };
+  if (const PodVolume* volume = full_memory_volume(context))
+    return link(
+        "evicted-shared-memory",
+        fmt::format(
+            "the pod was evicted because its volume {} in memory, its shared memory, exceeded "
+            "sizeLimit{}",
+            volume->name,
+            volume->limit ? ": " + base::human_bytes(static_cast<unsigned long long>(*volume->limit)) : ""),
+        fmt::format("increase sizeLimit of volume {}; notebooks and training jobs of gpuadm: --shm",
+                    volume->name));
   if (mentions_any(message, {"ephemeral-storage", "ephemeral local storage", "DiskPressure", "nodefs",
                              "imagefs", "emptyDir volume"}))
     return link(
@@ -99,23 +128,56 @@ PodLink deleted(const Context& context) {
       fmt::format("kubectl -n {} delete pod {} --force --grace-period=0", context.pod.ns, context.pod.name));
 }
 
+/// Reasons of the condition DisruptionTarget
+/// (https://kubernetes.io/docs/concepts/workloads/pods/disruptions/).
+PodLink disrupted(const Context& context, const PodCondition& condition) {
+  constexpr std::array<Pattern, 4> disruptions = {
+      {{{"PreemptionByScheduler"},
+        "preempted",
+        "the scheduler removed the pod from {node} for a pod with a higher priority{by}",
+        "add a node, or give the pod a priorityClassName"},
+       {{"DeletionByTaintManager"},
+        "taint",
+        "the pod was removed from {node}, which has a taint that it does not tolerate",
+        "kubectl describe node {node}"},
+       {{"EvictionByEvictionAPI"},
+        "drained",
+        "the pod was evicted from {node} through the API, as kubectl drain does",
+        "kubectl get node {node}"},
+       {{"DeletionByPodGC"},
+        "node-removed",
+        "the pod was removed with its node {node}, which is no longer in the cluster",
+        "kubectl get nodes"}}};
+  Words words = words_of(context, nullptr);
+  std::vector<std::string> seen = {brief(condition.message)};
+  const PodEvent* event = latest(context, {"Preempted", "TaintManagerEviction", "Evicted"});
+  if (event) seen.push_back(evidence(*event, context.view));
+  words["by"] = event && event->reason == "Preempted" ? ": " + brief(event->message, 160) : "";
+  if (const Pattern* pattern = match(disruptions, condition.reason))
+    return broken("node", *pattern, words, std::move(seen));
+  return broken("node", "disrupted", "the pod was removed from its node: " + condition.reason,
+                std::move(seen),
+                fmt::format("kubectl -n {} describe pod {}", context.pod.ns, context.pod.name));
+}
+
 }  // namespace
 
 PodLink node(const Context& context) {
   const Pod& pod = context.pod;
   const bool has_ended = pod.phase == "Succeeded" || pod.phase == "Failed";
   if (pod.reason == "Evicted") return evicted(context);
-  if (!pod.reason.empty())
-    if (const Pattern* pattern = match(ended_by_node, pod.reason)) {
+  // Only the message of this reason names what failed.
+  const std::string failure =
+      pod.reason == "UnexpectedAdmissionError" ? pod.reason + ": " + pod.message : pod.reason;
+  if (!failure.empty())
+    if (const Pattern* pattern = match(ended_by_node, failure)) {
       Words words = words_of(context, nullptr);
       words["message"] = brief(pod.message, 160);
       return broken("node", *pattern, words, {pod.reason + ": " + brief(pod.message)});
     }
   if (const auto place = pod.conditions.find("DisruptionTarget");
       has_ended && place != pod.conditions.end() && place->second.status == "True")
-    return broken("node", "disrupted", "the pod was removed from its node: " + place->second.reason,
-                  {brief(place->second.message)},
-                  fmt::format("kubectl -n {} describe pod {}", pod.ns, pod.name));
+    return disrupted(context, place->second);
   if (has_ended) return passed("node", "the pod has ended");
   const facts::Node* on = node_named(context.view, pod.node);
   if (context.scope == Scope::pod_alone) return passed("node", "on node " + pod.node);

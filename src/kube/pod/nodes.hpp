@@ -62,4 +62,11 @@ struct NodeFit {
                                                              const std::string& what,
                                                              std::vector<std::string> seen);
 
+/// "scheduler: MESSAGE", the reason that the scheduler gives; empty: none.
+[[nodiscard]] std::string scheduler_message(const Context& context);
+/// The pod has not been scheduled, and gpuadm finds a node for it.
+[[nodiscard]] PodLink by_scheduler(const Context& context);
+/// The pod waits for its scheduling gates, such as those of Kueue; nothing: it has none.
+[[nodiscard]] std::optional<PodLink> gated(const Context& context);
+
 }  // namespace kube::pod

@@ -1,6 +1,6 @@
 #include "gpuadm/base/text.hpp"
 
-#include "kube/pod/logs.hpp"
+#include "kube/log/logs.hpp"
 
 #include <fmt/format.h>
 
@@ -68,9 +68,12 @@ PodLink out_of_memory(const Context& context, const Container& container, std::v
                         : fmt::format("increase resources.limits.memory of container {}", container.name));
 }
 
-/// The probe that made the kubelet kill the container; nothing: none did.
+/// The probe that made the kubelet kill the container; nothing: none did. `is_certain`: only if the kubelet
+/// reported that it killed this run, which explains its end more than its log does.
 std::optional<PodLink> killed_by_probe(const Context& context, const Container& container,
-                                       const ContainerState& ended, std::vector<std::string> seen) {
+                                       const ContainerState& ended, bool is_certain,
+                                       std::vector<std::string> seen) {
+  constexpr double longest_grace = 120;  // seconds between the report and the end
   const PodEvent *killing = nullptr, *unhealthy = nullptr;
   for (const PodEvent* event : context.events) {
     if (event->reason == "Killing" && mentions(event->message, container.name) &&
@@ -79,16 +82,22 @@ std::optional<PodLink> killed_by_probe(const Context& context, const Container& 
     if (event->reason == "Unhealthy" && !mentions(event->message, "readiness")) unhealthy = event;
   }
   const bool is_kill = code_of(ended) == 137 || code_of(ended) == 143;
-  if (!killing && !(is_kill && unhealthy)) return std::nullopt;
+  const bool is_of_this_run =
+      killing && (is_kill || (killing->last && ended.finished && *killing->last <= *ended.finished &&
+                              *ended.finished - *killing->last <= longest_grace));
+  if (is_certain ? !is_of_this_run : !killing && !(is_kill && unhealthy)) return std::nullopt;
   const bool is_startup = mentions((killing ? killing : unhealthy)->message, "startup");
-  const std::string& target = is_startup ? container.startup : container.liveness;
+  const Probe& probe = is_startup ? container.startup : container.liveness;
   const char* kind = is_startup ? "startup" : "liveness";
   for (const PodEvent* event : {unhealthy, killing})
     if (event) seen.push_back(evidence(*event, context.view));
+  if (!probe.target.empty())
+    seen.push_back(fmt::format("the probe allows {:g} s for an answer, and {} failures, one each {:g} s",
+                               probe.timeout, probe.failures, probe.period));
   return broken(
       "run", fmt::format("{}-probe", kind),
       fmt::format("the kubelet killed {} because its {} probe failed{}", named(container), kind,
-                  target.empty() ? "" : ": " + brief(target, 120)),
+                  probe.target.empty() ? "" : ": " + brief(probe.target, 120)),
       std::move(seen),
       fmt::format("increase initialDelaySeconds, timeoutSeconds or failureThreshold of the {} probe", kind));
 }
@@ -96,8 +105,9 @@ std::optional<PodLink> killed_by_probe(const Context& context, const Container& 
 /// A process that a signal ended, below a launcher that ended with an exit code.
 PodLink process_killed(const Container& container, const LastError& error, const std::string& shm,
                        std::vector<std::string> seen) {
-  const std::string process = fmt::format("a process of {}{}", named(container),
-                                          error.rank.empty() ? "" : ", rank " + error.rank + ",");
+  const std::string process = fmt::format(
+      "a process of {}{}{}{}", named(container), error.rank.empty() ? "" : ", rank " + error.rank,
+      error.host.empty() ? "" : " on " + error.host, error.rank.empty() && error.host.empty() ? "" : ",");
   if (error.signal == 7)
     return broken("run", "shared-memory", fmt::format("{} ended with SIGBUS: /dev/shm has {}", process, shm),
                   std::move(seen),
@@ -125,6 +135,11 @@ PodLink by_exit_code(const Context& context, const Container& container, const C
   const std::string last =
       (error.rank.empty() || error.text.empty() ? "" : "rank " + error.rank + ": ") + brief(error.text, 160);
   const std::string after = last.empty() ? "" : ": " + last;
+  // What ends itself with a signal has named the reason before.
+  if (code == 137 && error.is_complete)
+    return broken("run", "exit-code",
+                  fmt::format("{} ended with exit code {}{}", named(container), code, after), std::move(seen),
+                  logs);
   if (code == 137)
     return broken(
         "run", "killed",
@@ -148,6 +163,24 @@ PodLink by_exit_code(const Context& context, const Container& container, const C
       std::move(seen), logs);
 }
 
+/// {peer}: the pod that closed the connection, unless only its address is known; {read_only_mount}: the path
+/// of the volume that the line names a file of.
+void add_words(const Context& context, const Container& container, const std::string& line, Words& words) {
+  constexpr std::string_view before = "remote peer ";
+  if (const std::size_t at = line.find(before); at != std::string::npos) {
+    const std::string name = line.substr(at + before.size());
+    const std::string peer = name.substr(0, name.find_first_of(".<: "));
+    if (std::ranges::any_of(peer, [](char c) { return c >= 'a' && c <= 'z'; })) words["peer"] = peer;
+  }
+  for (const ContainerMount& mount : container.mounts) {
+    const bool is_named = mount.path.size() > 1 && line.contains(mount.path);
+    const auto volume = std::ranges::find(context.pod.volumes, mount.volume, &PodVolume::name);
+    const bool can_be_written =
+        volume == context.pod.volumes.end() || (volume->kind != "configMap" && volume->kind != "secret");
+    if (is_named && mount.is_read_only && can_be_written) words["read_only_mount"] = mount.path;
+  }
+}
+
 PodLink ended_badly(const Context& context, const Container& container, const ContainerState& ended) {
   std::vector<std::string> seen = {ended_text(context, container, ended)};
   if (!ended.message.empty()) seen.push_back("message: " + brief(ended.message));
@@ -155,18 +188,23 @@ PodLink ended_badly(const Context& context, const Container& container, const Co
   Words words = words_of(context, &container);
   words["shm"] = shared_memory(context.pod, container);
   words["less_gpu_memory"] = less_gpu_memory(context);
+  if (auto link = killed_by_probe(context, container, ended, true, seen)) return std::move(*link);
   const std::vector<std::string> log = failed_log(container);
   const LastError error = last_error(log);
   const LogReason found = reason_in_log(context, container, log, error);
   // What the kubelet did explains more than a line before the end.
   if (!found.is_of_error)
-    if (auto link = killed_by_probe(context, container, ended, seen)) return std::move(*link);
+    if (auto link = killed_by_probe(context, container, ended, false, seen)) return std::move(*link);
   if (found.pattern) seen.push_back("log: " + found.line);
   if (!error.previous.empty() && brief(error.previous, 200) != found.line)
     seen.push_back("log: " + brief(error.previous, 200));
   if (!error.origin.empty()) seen.push_back("at: " + brief(error.origin, 200));
-  if (found.pattern) {
+  // A shell ends with 126 if it may not execute a file, not for one that it may not read or write.
+  const bool is_of_shell =
+      code_of(ended) == 126 && found.pattern && found.pattern->reason == "folder-not-writable";
+  if (found.pattern && !is_of_shell) {
     words["line"] = brief(found.line, 160);
+    add_words(context, container, found.line, words);
     PodLink link = broken("run", *found.pattern, words, std::move(seen));
     if (is_about_gpus(link.reason)) add_host_facts(context, container, link);
     return link;
@@ -177,7 +215,7 @@ PodLink ended_badly(const Context& context, const Container& container, const Co
                   std::move(seen),
                   "mount an emptyDir with medium: Memory at /dev/shm; notebooks and training jobs of gpuadm: "
                   "--shm 8Gi");
-  if (error.signal > 0 && code_of(ended) < signal_base) {
+  if (error.signal > 0 && (code_of(ended) < signal_base || !error.host.empty())) {
     seen.push_back("log: " + brief(error.text, 200));
     return process_killed(container, error, words["shm"], std::move(seen));
   }
@@ -185,21 +223,6 @@ PodLink ended_badly(const Context& context, const Container& container, const Co
   if (link.reason == "exit-code" && container.limits.contains("nvidia.com/gpu"))
     add_host_facts(context, container, link);
   return link;
-}
-
-/// Kubernetes sets only the condition of a pod to not ready if its node does not report.
-bool is_unreported(const Pod& pod) {
-  const auto place = pod.conditions.find("Ready");
-  if (place == pod.conditions.end() || place->second.status != "False" ||
-      place->second.reason == "ReadinessGatesNotReady")
-    return false;
-  bool any = false;
-  for (const Container& one : pod.containers) {
-    if (one.is_init) continue;
-    if (one.state.kind != "running" || !one.ready) return false;
-    any = true;
-  }
-  return any;
 }
 
 }  // namespace
@@ -215,6 +238,11 @@ PodLink run(const Context& context) {
     // It was restarted, and is not ready again.
     if (ended && is_running && code_of(*ended) != 0 && !container->is_init)
       return ended_badly(context, *container, *ended);
+    if (container->is_init && is_running && container->restarts_always) {
+      if (auto failure = probe_failure(context, *container, "run")) return std::move(*failure);
+      return pending("run", fmt::format("sidecar {} has not started yet; the containers start after it",
+                                        container->name));
+    }
     if (container->is_init && is_running)
       return pending("run", fmt::format("{} is running; the containers start after it", named(*container)));
     if (container->state.kind == "waiting")
@@ -239,36 +267,6 @@ PodLink run(const Context& context) {
               {ended_text(context, one, one.last)},
               {}};
   return passed("run", "all containers run");
-}
-
-PodLink ready(const Context& context) {
-  if (context.pod.phase == "Succeeded") return passed("ready", "the pod has completed");
-  const auto place = context.pod.conditions.find("Ready");
-  if (place != context.pod.conditions.end() && place->second.status == "True")
-    return passed("ready", "the pod is ready");
-  if (is_unreported(context.pod))
-    return broken("ready", "node-lost", fmt::format("node {} does not report its state", context.pod.node),
-                  {}, fmt::format("gpuadm doctor {} --stage node", context.pod.node));
-  for (const Container& container : context.pod.containers) {
-    if (container.ready || container.is_init || container.state.kind != "running") continue;
-    const PodEvent* event = latest(context, {"Unhealthy"});
-    if (!event)
-      return pending("ready", fmt::format("{} is running and not ready yet", named(container)),
-                     {container.readiness.empty() ? "" : "readiness probe: " + container.readiness});
-    const bool is_startup = mentions(event->message, "startup");
-    const std::string& target = is_startup ? container.startup : container.readiness;
-    return broken(
-        "ready", is_startup ? "startup-probe" : "readiness-probe",
-        fmt::format("the {} probe of {} fails{}", is_startup ? "startup" : "readiness", named(container),
-                    target.empty() ? "" : ": " + brief(target, 120)),
-        {evidence(*event, context.view)},
-        fmt::format("kubectl -n {} logs {} -c {}", context.pod.ns, context.pod.name, container.name));
-  }
-  if (place != context.pod.conditions.end() && place->second.reason == "ReadinessGatesNotReady")
-    return broken("ready", "readiness-gate", "a readiness gate of the pod is not satisfied",
-                  {brief(place->second.message)},
-                  fmt::format("kubectl -n {} describe pod {}", context.pod.ns, context.pod.name));
-  return pending("ready", "the pod is not ready yet");
 }
 
 }  // namespace kube::pod

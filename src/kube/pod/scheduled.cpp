@@ -15,39 +15,6 @@ namespace {
 
 using facts::Node;
 
-constexpr double scheduler_timeout = 15;  // seconds that a scheduler may need for a new pod
-
-/// Reasons of the scheduler that gpuadm does not evaluate itself.
-struct SchedulerText {
-  std::string_view part, reason, what, fix;
-};
-constexpr std::array<SchedulerText, 8> scheduler_texts = {
-    {{"volume node affinity conflict", "volume-on-another-node", "a volume of the pod is on another node",
-      "kubectl describe persistentvolume"},
-     {"anti-affinity", "pod-anti-affinity", "the pod's anti-affinity excludes all nodes that could take it",
-      "change spec.affinity.podAntiAffinity, or add a node"},
-     {"pod affinity", "pod-affinity", "no node has the pods that the pod's affinity requires",
-      "change spec.affinity.podAffinity"},
-     {"topology spread", "topology-spread", "the topology spread constraints exclude all nodes",
-      "change spec.topologySpreadConstraints"},
-     {"free ports", "host-port", "a host port of the pod is in use on all nodes that could take it",
-      "change or remove hostPort"},
-     {"max volume count", "too-many-volumes", "all nodes have the maximum number of volumes",
-      "remove volumes, or add a node"},
-     {"allocate all claims", "resource-claim-pending",
-      "the pod's ResourceClaims cannot be allocated on any node", "kubectl get resourceclaims"},
-     {"persistentvolumeclaim", "claim-pending", "a PersistentVolumeClaim of the pod is not bound",
-      "kubectl get persistentvolumeclaims"}}};
-
-std::string scheduler_message(const Context& context) {
-  const auto place = context.pod.conditions.find("PodScheduled");
-  if (place != context.pod.conditions.end() && place->second.status == "False" &&
-      !place->second.message.empty())
-    return "scheduler: " + brief(place->second.message);
-  const auto* event = latest(context, {"FailedScheduling"});
-  return event ? "scheduler: " + brief(event->message) : std::string();
-}
-
 int weight(const Misfit& one) {
   switch (one.obstacle) {
     case Obstacle::control_plane:
@@ -228,37 +195,6 @@ PodLink obstacle_link(const Context& context, const std::vector<NodeFit>& nodes)
   return pending("scheduled", "unknown");
 }
 
-/// The pod has not been scheduled, and gpuadm finds a node for it.
-PodLink by_scheduler(const Context& context) {
-  const std::string message = scheduler_message(context);
-  for (const SchedulerText& text : scheduler_texts)
-    if (mentions(message, text.part))
-      return broken("scheduled", std::string(text.reason), std::string(text.what), {message},
-                    std::string(text.fix));
-  if (!message.empty())
-    return broken("scheduled", "unschedulable",
-                  "the scheduler finds no node for the pod" + message.substr(message.find(':')), {message},
-                  fmt::format("kubectl -n {} describe pod {}", context.pod.ns, context.pod.name));
-  const auto clock = context.view.cluster.clock;
-  if (clock && context.pod.created && *clock - *context.pod.created < scheduler_timeout)
-    return pending("scheduled", "the scheduler has not processed the pod yet");
-  if (!context.pod.scheduler.empty() && context.pod.scheduler != "default-scheduler")
-    return broken("scheduled", "scheduler-missing",
-                  fmt::format("no scheduler has processed the pod: it requires the scheduler {}",
-                              context.pod.scheduler),
-                  {}, "remove spec.schedulerName, or install that scheduler");
-  std::vector<std::string> seen;
-  if (context.view.uses)
-    for (const PodUse& use : *context.view.uses)
-      if (use.ns == "kube-system" && use.name.starts_with("kube-scheduler"))
-        seen.push_back(fmt::format("pod {}: {}", use.name,
-                                   use.ready == "True"   ? "ready"
-                                   : use.waiting.empty() ? "not ready"
-                                                         : use.waiting));
-  return broken("scheduled", "scheduler-not-running", "no scheduler has processed the pod", seen,
-                "gpuadm logs kube-scheduler");
-}
-
 /// A resource that no node has enough of.
 std::optional<PodLink> impossible(const Context& context) {
   for (const bool extended : {true, false})
@@ -278,10 +214,7 @@ PodLink scheduled(const Context& context) {
   if (!context.pod.node.empty()) return passed("scheduled", "on node " + context.pod.node);
   if (!context.pod.phase.empty() && context.pod.phase != "Pending")
     return passed("scheduled", "the pod has ended");
-  if (!context.pod.gates.empty())
-    return broken("scheduled", "scheduling-gate",
-                  "the pod waits for its scheduling gates: " + base::join(context.pod.gates, ", "), {},
-                  "the controller that set the gates must remove them");
+  if (auto link = gated(context)) return std::move(*link);
   if (auto claim = waits_for_claim(context)) return std::move(*claim);
   if (!context.view.cluster.nodes)
     return scheduler_message(context).empty() ? pending("scheduled", "the nodes could not be read")

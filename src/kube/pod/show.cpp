@@ -3,8 +3,8 @@
 #include "gpuadm/report/columns.hpp"
 #include "gpuadm/report/wrap.hpp"
 
+#include "kube/log/logs.hpp"
 #include "kube/pod/context.hpp"
-#include "kube/pod/logs.hpp"
 
 #include <fmt/format.h>
 

@@ -40,7 +40,7 @@ constexpr std::array<Pattern, 7> configuration_patterns = {
       "the ServiceAccount of the pod does not exist in namespace {namespace}",
       "kubectl -n {namespace} get serviceaccounts"}}};
 
-constexpr std::array<Pattern, 14> start_patterns = {
+constexpr std::array<Pattern, 15> start_patterns = {
     {{{"unsatisfied condition: cuda", "requirement error"},
       "cuda-driver-too-old",
       "the image {image} requires a newer CUDA than the driver of node {node} supports",
@@ -63,18 +63,23 @@ constexpr std::array<Pattern, 14> start_patterns = {
       "container {container} has a program for another architecture than node {node} ({arch}), or a script "
       "without an interpreter",
       "use an image for {arch}"},
+     {{"chdir"},
+      "working-directory",
+      "container {container} cannot use its working directory{directory}: {cause}",
+      "correct workingDir or securityContext.runAsUser of container {container}"},
      {{"executable file not found"},
       "command-not-found",
       "the command {command} does not exist in the image {image}",
       "correct the command of container {container}"},
-     {{"OOM-killed", "memory limit too low"},
+     {{"OOM-killed", "memory limit too low", "memory.max"},
       "memory-limit-too-low",
       "container {container} cannot start with its memory limit",
       "increase resources.limits.memory of container {container}"},
      {{"not a directory", "Are you trying to mount a directory onto a file"},
       "mount-path",
       "a volume of container {container} is mounted on a path of another type: {message}",
-      "correct volumeMounts of container {container}"},
+      "mount a file of the volume with subPath, or correct mountPath, in volumeMounts of container "
+      "{container}"},
      {{"permission denied"},
       "command-not-executable",
       "the command {command} in the image {image} is not executable",
@@ -108,12 +113,15 @@ bool is_one_of(const std::string& reason, std::initializer_list<std::string_view
 bool could_not_start(const ContainerState& state) {
   return is_one_of(state.reason,
                    {"StartError", "ContainerCannotRun", "RunContainerError", "CreateContainerError"}) ||
-         (state.kind == "terminated" && state.exit_code == 128);
+         (state.kind == "terminated" && state.exit_code == 128 && state.reason != "Error");
 }
 
 Words words_with(const Context& context, const Container& container, const std::string& message) {
   Words words = words_of(context, &container);
   words["message"] = brief(message, 160);
+  words["cause"] = mentions(message, "permission denied") ? "permission denied" : brief(message, 160);
+  const std::string directory = "/" + between(base::replace_all(message, "\\\"", "\"") + "\"", "\"/", "\"");
+  words["directory"] = directory.size() > 1 ? " " + directory : "";
   std::string command = between(message, "exec: \"", "\"");
   words["command"] = command.empty() ? container.command : command;
   for (const char* before : {"configmap \"", "configmaps \"", "secret \"", "secrets \""})
@@ -124,6 +132,37 @@ Words words_with(const Context& context, const Container& container, const std::
       node ? node->labels.find("kubernetes.io/arch") : std::map<std::string, std::string>::const_iterator();
   words["arch"] = node && arch != node->labels.end() ? arch->second : "its architecture";
   return words;
+}
+
+/// The newest warning about the pod, which has no container yet, if no other link knows it and nothing has
+/// been reported since.
+std::optional<PodLink> unknown_warning(const Context& context) {
+  constexpr double repeated_for = 60;  // seconds in which the kubelet repeats what it does
+  const PodEvent* event = nullptr;
+  for (const PodEvent* one : context.events) {
+    if (one->type == "Warning")
+      event = one;
+    else if (event && one->last.value_or(0) > event->last.value_or(0))
+      event = nullptr;
+  }
+  if (event && is_one_of(event->reason, {"FailedScheduling", "FailedMount", "FailedAttachVolume",
+                                         "FailedMapVolume", "FailedCreatePodSandBox", "NetworkNotReady"}))
+    return std::nullopt;
+  if (!event) return std::nullopt;
+  const bool is_claim = event->reason == "FailedPrepareDynamicResources";
+  const std::string what =
+      is_claim ? fmt::format("node {} cannot prepare a ResourceClaim of the pod: {}", context.pod.node,
+                             brief(event->message, 200))
+               : fmt::format("the containers are not created: {}", brief(event->message, 200));
+  const auto clock = context.view.cluster.clock;
+  const bool is_new = clock && event->first && *clock - *event->first < repeated_for;
+  std::vector<std::string> seen = {evidence(*event, context.view)};
+  if (is_new) return pending("start", what, std::move(seen));
+  return broken("start", is_claim ? "resource-claim-not-prepared" : "not-created", what, std::move(seen),
+                is_claim
+                    ? fmt::format("kubectl -n {} describe resourceclaims; the log of the DRA driver on {}",
+                                  context.pod.ns, context.pod.node)
+                    : fmt::format("kubectl -n {} describe pod {}", context.pod.ns, context.pod.name));
 }
 
 /// What the runtime reported: the state, the state before, or the latest event.
@@ -174,6 +213,7 @@ PodLink start(const Context& context) {
   }
   if (auto waits = other_wait("start", context.pod)) return std::move(*waits);
   if (has_started(context.pod)) return passed("start", "the containers were started");
+  if (auto warning = unknown_warning(context)) return std::move(*warning);
   return pending("start", "the containers are being created");
 }
 

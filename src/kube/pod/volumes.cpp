@@ -10,11 +10,12 @@ namespace kube::pod {
 
 namespace {
 
-constexpr std::array<Pattern, 12> mount_patterns = {
+constexpr std::array<Pattern, 15> mount_patterns = {
     {{{"hostPath type check failed"},
       "directory-missing",
       "{path} does not exist on node {node} with the required type (volume {volume})",
-      "mount the share on {node}, or create the directory: gpuadm exec {node} -- mkdir -p {path}"},
+      "mount the share on {node}, or create the directory: gpuadm exec {node} -- mkdir -p {path} || "
+      "mount the share on {node}, or create the directory"},
      {{"references non-existent config key", "non-existent secret key"},
       "key-missing",
       "volume {volume} needs a key that the ConfigMap or Secret does not have",
@@ -27,6 +28,20 @@ constexpr std::array<Pattern, 12> mount_patterns = {
       "secret-missing",
       "the Secret {object} does not exist in namespace {namespace}",
       "kubectl -n {namespace} create secret generic {object} --from-file=FILE"},
+     {{"format of disk*executable file not found", "mkfs*not found"},
+      "mkfs-missing",
+      "{node} has no program that creates the file system{file_system} of volume {volume}",
+      "install it where the CSI driver runs on {node}: xfsprogs or e2fsprogs, or use another fsType in the "
+      "StorageClass"},
+     {{"failed to sync"},
+      "configuration-not-read",
+      "the kubelet of {node} has not read the ConfigMaps and Secrets of the pod in time (volume {volume})",
+      "gpuadm doctor {node} --stage node"},
+     {{"transport endpoint is not connected", "stale file handle", "stale nfs"},
+      "mount-dead",
+      "the mount of volume {volume} on node {node} is dead: the program or the server behind it has ended",
+      "restart the pod of the CSI driver on {node}: kubectl get pods -A --field-selector "
+      "spec.nodeName={node}"},
      {{"need a /sbin/mount", "mount program didn't pass", "bad option; for several filesystems",
        "executable file not found"},
       "mount-program-missing",
@@ -40,7 +55,9 @@ constexpr std::array<Pattern, 12> mount_patterns = {
        "Host is down", "timed out"},
       "mount-timeout",
       "node {node} cannot mount {source} in time (volume {volume})",
-      "check that the server is reachable from {node}: gpuadm exec {node} -- df {path}"},
+      "check that the server is reachable from {node}: gpuadm exec {node} -- df {path} || check that the "
+      "server "
+      "is reachable from {node}"},
      {{"No such file or directory", "does not exist"},
       "mount-source-missing",
       "{source} does not exist on its server or on node {node} (volume {volume})",
@@ -51,8 +68,10 @@ constexpr std::array<Pattern, 12> mount_patterns = {
       "kubectl get csinode {node}"},
      {{"Multi-Attach error"},
       "volume-in-use",
-      "volume {volume} is attached to another node",
-      "delete the pod that uses it, or use a volume with access mode ReadWriteMany"},
+      "volume {volume} is attached to another node, where {user} uses it",
+      "kubectl -n {namespace} delete pod {user_pod}, or use a volume with access mode ReadWriteMany || "
+      "delete "
+      "the pod that uses it, or use a volume with access mode ReadWriteMany"},
      {{"No space left on device"},
       "no-space",
       "there is no space left for volume {volume} on node {node}",
@@ -61,6 +80,9 @@ constexpr std::array<Pattern, 12> mount_patterns = {
       "file-system-damaged",
       "the file system of volume {volume} cannot be mounted on node {node}",
       "gpuadm exec {node} -- dmesg"}}};
+
+/// Seconds in which a kubelet has read the ConfigMaps and Secrets of a new pod, with repetitions.
+constexpr double sync_timeout = 60;
 
 /// The latest event that names the failing operation; without one the latest that only reports that it waits.
 const PodEvent* mount_event(const Context& context) {
@@ -102,9 +124,20 @@ const PodVolumeObject* object_of(const Context& context, const PodVolume& volume
 Words mount_words(const Context& context, const std::string& message) {
   Words words = words_of(context, nullptr);
   const PodVolume* volume = volume_in(context, message);
-  words["volume"] = volume ? volume->name : "of the pod";
-  words["kind"] = volume ? volume->kind : "the volume";
-  words["source"] = volume ? volume->source : "the volume";
+  std::string name = volume ? volume->name : between(message, "for volume \"", "\"");
+  if (name.empty())
+    words.fillers["volume"] = "of the pod";
+  else
+    words["volume"] = name;
+  if (volume) words["kind"] = volume->kind;
+  if (volume && !volume->source.empty()) words["source"] = volume->source;
+  words.fillers["kind"] = words.fillers["source"] = "the volume";
+  const std::string type = between(message, "type:(\"", "\")");
+  words["file_system"] = type.empty() ? "" : " " + type;
+  const std::string user = between(message + "\n", "already used by pod(s) ", "\n");
+  words.fillers["user"] = "a pod";
+  if (!user.empty()) words["user"] = "pod " + user;
+  if (user.find_first_of(", ") == std::string::npos) words["user_pod"] = user;
   if (volume)
     if (const PodVolumeObject* object = object_of(context, *volume)) {
       words["source"] = !object->nfs.empty()    ? object->nfs
@@ -113,7 +146,11 @@ Words mount_words(const Context& context, const std::string& message) {
       if (!object->nfs.empty()) words["kind"] = "nfs";
     }
   const std::string path = between(message, "type check failed: ", " is not");
-  words["path"] = path.empty() ? words["source"].substr(words["source"].find(':') + 1) : path;
+  words.fillers["path"] = "the volume";
+  if (const auto source = words.known.find("source"); !path.empty())
+    words["path"] = path;
+  else if (source != words.known.end() && source->second.contains('/'))
+    words["path"] = source->second.substr(source->second.find(':') + 1);
   for (const char* before : {"configmap \"", "secret \""})
     if (const std::string object = between(message, before, "\""); !object.empty())
       words["object"] = object.substr(object.find('/') + 1);
@@ -166,10 +203,19 @@ PodLink volumes(const Context& context) {
       later && later->last.value_or(0) > event->last.value_or(0))
     return passed("volumes", "the volumes were mounted");
   const Words words = mount_words(context, event->message);
+  // The kubelet reads what it does not have yet, and repeats the mount.
+  if (const auto clock = context.view.cluster.clock; mentions(event->message, "failed to sync") && clock &&
+                                                     event->first && *clock - *event->first < sync_timeout)
+    return pending(
+        "volumes",
+        fmt::format("the kubelet of {} is reading the ConfigMaps and Secrets of the pod", context.pod.node),
+        {evidence(*event, context.view)});
   if (const Pattern* pattern = match(mount_patterns, event->message))
     return broken("volumes", *pattern, words, {evidence(*event, context.view)});
-  return broken("volumes", "mount-failed", fill("a volume cannot be mounted on node {node}: {volume}", words),
-                {evidence(*event, context.view)}, fill("kubectl -n {namespace} describe pod {pod}", words));
+  return broken(
+      "volumes", "mount-failed",
+      fill("volume {volume} cannot be mounted on node {node}", words) + ": " + brief(event->message, 160),
+      {evidence(*event, context.view)}, fill("kubectl -n {namespace} describe pod {pod}", words));
 }
 
 PodLink sandbox(const Context& context) {
