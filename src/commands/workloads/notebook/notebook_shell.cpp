@@ -44,8 +44,9 @@ Result<Outcome> notebook_shell(const NotebookShellOptions& options, Io& io) {
   const spec::Endpoint& endpoint = cluster->host().endpoint;
   if (!endpoint.kubeconfig.empty())
     program.script = base::assignments({{"client_kubeconfig", endpoint.kubeconfig}}) + program.script;
-  program.words = {notebook.ns, "deployment/" + notebook.name,
-                   container_of(*TRY(deployment_of(objects, notebook))), terminal ? "yes" : "no"};
+  const base::Tree& deployment = *TRY(deployment_of(objects, notebook));
+  program.words = {notebook.ns, "deployment/" + notebook.name, container_of(deployment),
+                   terminal ? "yes" : "no"};
   program.words.insert(program.words.end(), options.command.begin(), options.command.end());
   program.terminal = terminal;
   const auto argv = session::terminal_argv(cluster->spec(), cluster->host(), program);
