@@ -196,7 +196,7 @@ files() {
   limit 10 awk "$FILES" "$@" '='
 }
 
-LOG='NVRM|nvidia|SXid|AER: |PCIe Bus Error|BAR [0-9].*(no space|failed|can.t assign|: assigned)|Out of memory|invoked oom|oom-kill|blocked for more than|soft lockup|hard LOCKUP|rcu.*stall|segfault.*lib(nccl|cuda|nvidia)|I/O error|EXT4-fs error|XFS .*error|Hardware Error|EDAC|NETDEV WATCHDOG|unregister_netdevice: waiting|nvme.*(timeout, |removing after)|md.raid.*failure|emounting filesystem read-only|XFS .*orruption|mlx5.*(power|emperature)|is rejected|Key was rejected|trusted key|[Ll]ockdown: |apparmor=.DENIED|overlayfs: |nf_conntrack: |IPVS: .*(full|rror)|ENOSPC|[Uu]nknown symbol|disagrees about version|version magic|xec format error|firmware load'
+LOG='NVRM|nvidia|SXid|AER: |PCIe Bus Error|BAR [0-9].*(no space|failed|can.t assign|: assigned)|Out of memory|invoked oom|oom-kill|blocked for more than|soft lockup|hard LOCKUP|rcu.*stall|segfault.*lib(nccl|cuda|nvidia)|I/O error|EXT4-fs error|XFS .*error|Hardware Error|EDAC|NETDEV WATCHDOG|unregister_netdevice: waiting|nvme.*(timeout, |removing after)|md.raid.*failure|emounting filesystem read-only|XFS .*orruption|mlx5.*(power|emperature)|is rejected|Key was rejected|trusted key|[Ll]ockdown: |apparmor=.DENIED|overlayfs: |nf_conntrack: |IPVS: .*(full|rror)|ENOSPC|[Uu]nknown symbol|disagrees about version|version magic|xec format error|firmware load|rejected by pids'
 
 kernel_config() {
   [ -r "/boot/config-$release" ] && return
@@ -555,7 +555,7 @@ packages() {
     ' /var/lib/dpkg/status
   elif has rpm; then
     quiet packages 10 rpm -qa --qf '%{NAME} %{VERSION}-%{RELEASE} install installed\n' 'kube*' 'containerd*' 'docker*' \
-      'runc' 'cri-*' 'nvidia*' 'libnvidia*' 'cuda*' 'container-selinux' 'containernetworking*' 'conntrack*' 'mlnx-*' 'doca-*' 'rdma-core'
+      'runc' 'cri-*' 'nvidia*' 'libnvidia*' 'akmod-nvidia*' 'kmod-nvidia*' 'xorg-x11-drv-nvidia*' 'cuda*' 'container-selinux' 'containernetworking*' 'conntrack*' 'mlnx-*' 'doca-*' 'rdma-core'
   fi
   [ -r /var/lib/dpkg/lock ] && [ -r /proc/locks ] || return
   # A user can lock a file that has the same number on another file system: only root and its own programs lock these.
@@ -1020,13 +1020,23 @@ kernel_log() {
     }'
 }
 
-# Modules that were built outside of the package manager, and their compiler.
+# Modules that are built on the host: their compiler, and the last lines of the newest build that failed. DKMS moves the log of one that
+# succeeded, akmods names it. Only root writes to these folders.
 dkms_tools() {
   for tree in /var/lib/dkms/nvidia*; do
     [ -d "$tree" ] || continue
     has gcc && quiet gcc 3 gcc -dumpversion
-    return
+    break
   done
+  newest=
+  for log in /var/lib/dkms/nvidia*/*/build/make.log /var/cache/akmods/nvidia*/*.failed.log; do
+    [ -f "$log" ] && { [ -z "$newest" ] || [ "$log" -nt "$newest" ]; } && newest=$log
+  done
+  [ -n "$newest" ] || return 0
+  {
+    limit 3 tail -c 200000 "$newest" 2>/dev/null | last_lines 20 '[Ee]rror: |[*][*][*] '
+    printf '\n0\n'
+  } | framed driver-build-log
 }
 
 fabric() {

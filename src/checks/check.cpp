@@ -25,6 +25,10 @@ void Verdicts::fail(Severity severity, const std::string& message, const std::st
   add(report::Verdict::fail, severity, message, evidence, remedy);
 }
 
+void Verdicts::follows(std::string_view check) {
+  if (count_ > 0 && !check.empty()) into_.back().caused_by = texts_.get(std::string(check));
+}
+
 void Verdicts::pass(const std::string& message) {
   add(report::Verdict::pass, Severity::note, message, {}, {});
 }

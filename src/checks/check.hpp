@@ -59,6 +59,8 @@ class Verdicts {
   /// `remedy`: what to type, or the id of the playbook step that fixes it.
   void fail(Severity severity, const std::string& message, const std::string& evidence,
             const std::string& remedy);
+  /// The last failure follows from that of this check, if that fails on the same host.
+  void follows(std::string_view check);
   void pass(const std::string& message);
   /// Does not apply, according to facts of the host; with the reason.
   void skip(const std::string& why);

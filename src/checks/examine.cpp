@@ -69,6 +69,13 @@ std::map<std::string, const facts::Facts*> by_node(const facts::Census& census,
   return hosts;
 }
 
+/// Whether a check has named its cause (Verdicts::follows), and that fails, too.
+bool is_named_cause(std::string_view cause, std::span<const Finding> findings) {
+  return !cause.empty() && std::ranges::any_of(findings, [&](const Finding& finding) {
+    return finding.id == cause && finding.verdict == Verdict::fail;
+  });
+}
+
 void examine_host(const Subject& subject, const base::SharedText& name, std::vector<Finding>& findings,
                   base::SharedTexts& texts) {
   std::vector<Finding> here;
@@ -88,7 +95,7 @@ void examine_host(const Subject& subject, const base::SharedText& name, std::vec
   for (Finding& finding : here) {
     if (finding.remedy.text().contains('@'))
       finding.remedy = texts.get(with_family_commands(finding.remedy, subject.facts));
-    if (finding.verdict == Verdict::fail)
+    if (finding.verdict == Verdict::fail && !is_named_cause(finding.caused_by, here))
       finding.caused_by = texts.get(cause_of(finding.id, here, subject.data.catalogue));
     excuse_quarantined(subject.facts.nvidia, kept, finding);
   }
@@ -157,7 +164,8 @@ std::vector<report::Finding> examine_cluster(const spec::Cluster& cluster, const
     if (const auto why = unread_evidence(check.reads, facts.unread)) verdicts.withhold(*why);
   }
   for (Finding& finding : findings)
-    if (finding.verdict == Verdict::fail) finding.caused_by = cause_of(finding.id, findings, data.catalogue);
+    if (finding.verdict == Verdict::fail && !is_named_cause(finding.caused_by, findings))
+      finding.caused_by = cause_of(finding.id, findings, data.catalogue);
   return findings;
 }
 

@@ -134,6 +134,19 @@ constexpr std::array rows = std::to_array<Row>({
       "install NVIDIA's guest driver for vGPU (its .run file)"}},
 });
 
+/// Ubuntu has two packages of each driver, "nvidia-utils-580" and "nvidia-utils-580-server": the remedy names
+/// those that the host has, and the server's on a host without any.
+bool has_desktop_driver(const facts::Facts& host) {
+  bool desktop = false;
+  for (const auto& [name, package] : host.software.packages) {
+    if (!package.installed || !(name.starts_with("nvidia-") || name.starts_with("libnvidia-"))) continue;
+    if (name.contains("-server")) return false;
+    desktop = desktop || name.starts_with("nvidia-utils-") || name.starts_with("libnvidia-compute-") ||
+              name.starts_with("nvidia-driver-") || name.starts_with("nvidia-headless-");
+  }
+  return desktop;
+}
+
 std::string branch_text(const facts::Facts& host) {
   const std::string version =
       host.nvidia.driver ? host.nvidia.driver->version : host.nvidia.driver_installed.value_or("");
@@ -149,6 +162,8 @@ std::string with_family_commands(const std::string& remedy, const facts::Facts& 
   std::string text = remedy;
   for (const Row& row : rows)
     text = base::replace_all(text, fmt::format("@{}@", row.word), std::string(row.text[flavor]));
+  if (flavor == ubuntu && has_desktop_driver(host))
+    text = base::replace_all(text, "<branch>-server", "<branch>");
   text = base::replace_all(text, "<branch>", branch_text(host));
   return base::replace_all(text, "<release>", host.kernel.release);
 }

@@ -64,7 +64,7 @@ constexpr std::array of_kubelet = {
         "unable to load bootstrap kubeconfig", "",
         "the kubelet has neither a certificate nor a bootstrap file: kubeadm reset -f and join the host "
         "again"},
-    KnownLine{"LimitedSwap", "",
+    KnownLine{"limitedswap", "",
               "boot with cgroup v2, or remove memorySwap from /var/lib/kubelet/config.yaml; then: systemctl "
               "restart kubelet"},
     KnownLine{"swap", "",
@@ -82,6 +82,14 @@ constexpr std::array of_kubelet = {
     KnownLine{"validate service connection", "",
               "the container runtime does not offer its CRI: crictl info, systemctl status of the runtime; "
               "containerd: remove cri from disabled_plugins, or upgrade to 1.6 or newer"},
+    KnownLine{"root container [kubepods] doesn't exist", "",
+              "a controller of control groups is missing, or the tree of the kubelet was removed: systemctl "
+              "restart kubelet; cat /sys/fs/cgroup/cgroup.controllers",
+              "kernel.cgroup.controllers"},
+    KnownLine{"status=203/exec", "systemd cannot execute the program",
+              "ls -lZ /usr/bin/kubelet: it must be there, executable, of this architecture, and with SELinux "
+              "labeled bin_t (restorecon -v /usr/bin/kubelet), then: systemctl restart kubelet",
+              "sec.selinux.denials"},
     KnownLine{"qos cgroup", "",
               "systemctl restart kubelet; if it fails again, compare cgroupDriver with the runtime's, and "
               "reboot"},
@@ -91,6 +99,15 @@ constexpr std::array of_kubelet = {
     KnownLine{"config", "", "correct /var/lib/kubelet/config.yaml, then: systemctl restart kubelet"}};
 
 constexpr std::array of_units = {
+    KnownLine{"failed to recover state", "containerd cannot restore its sandboxes and containers",
+              "systemctl stop kubelet containerd; mv /var/lib/containerd /var/lib/containerd.old (images are "
+              "pulled again, and pods are created again); systemctl start containerd kubelet"},
+    KnownLine{"specified both as a flag and in the configuration file", "",
+              "remove the option from /etc/docker/daemon.json, or from ExecStart (systemctl cat docker shows "
+              "it), then: systemctl restart docker"},
+    KnownLine{"status=203/exec", "systemd cannot execute the program",
+              "ls -lZ the program of ExecStart: it must be there, executable, of this architecture, and with "
+              "SELinux have its label (restorecon -v)"},
     KnownLine{
         "nv_warn_nothing_to_do", "the driver shows the fabric manager no NVSwitch",
         "modprobe ib_umad && systemctl restart nvidia-fabricmanager on NVLink 5 (B200 and newer); lspci "
@@ -107,6 +124,15 @@ constexpr std::array of_units = {
 /// NVIDIA/k8s-device-plugin: README, issues 478, 634, 1220, 1482, 1574; internal/rm, internal/mps, cmd.
 constexpr std::array of_plugins = {
     KnownLine{
+        "insufficient permissions", "the device plugin may not read MIG devices",
+        "set NVIDIA_MIG_MONITOR_DEVICES=all and privileged: true in its DaemonSet, as NVIDIA's manifest "
+        "for MIG has them"},
+    KnownLine{"invalid mig configuration", "a GPU has MIG on and no instances, or instances of several sizes",
+              "nvidia-smi mig -lgi on the node; gpuadm gpu mig configures the instances of all its GPUs"},
+    KnownLine{"nvsandboxutils", "a library of the driver does not fit to the toolkit (nvsandboxutils)",
+              "install driver and toolkit on the node in the versions of one release: nvidia-smi; nvidia-ctk "
+              "--version; upgrade the older one"},
+    KnownLine{
         "error getting device memory: not supported",
         "the device plugin cannot read the memory of a GPU that shares it with the processor",
         "use the newest release of the device plugin: it has a fallback for GPUs such as GB10 and Thor"},
@@ -120,6 +146,11 @@ constexpr std::array of_plugins = {
     KnownLine{"incompatible strategy detected auto",
               "the device plugin does not find the driver: it runs without the nvidia runtime",
               "set runtimeClassName: nvidia in its pods, or make nvidia containerd's default runtime"},
+    KnownLine{
+        "error enumerating all possible devices", "NVIDIA's DRA driver does not find the driver's libraries",
+        "set nvidiaDriverRoot of its chart to the folder that has usr/lib/*/libnvidia-ml.so.1 (/ on a host "
+        "with the driver's packages, /run/nvidia/driver with the GPU Operator); a file or folder of that "
+        "name elsewhere is found first"},
     KnownLine{"error_library_not_found",
               "the device plugin does not find the driver: it runs without the nvidia runtime",
               "set runtimeClassName: nvidia in its pods, or make nvidia containerd's default runtime"},
@@ -143,8 +174,55 @@ constexpr std::array of_plugins = {
         "on the node: sysctl -w fs.inotify.max_user_instances=8192 fs.inotify.max_user_watches=524288 | "
         "tee -a /etc/sysctl.d/99-gpuadm.conf, then delete the plugin's pod"}};
 
-/// containerd, runc, the kubelet and kube-proxy about a pod.
+constexpr std::string_view damaged_etcd =
+    "one of several members: remove it (etcdctl member remove) and join the host again; the only one: gpuadm "
+    "etcd restore with the newest snapshot";
+constexpr std::string_view ipvs_modules =
+    "modprobe -a ip_vs ip_vs_rr ip_vs_wrr ip_vs_sh nf_conntrack, and the same names in "
+    "/etc/modules-load.d/ipvs.conf; then delete the pod";
+
+/// containerd, runc, the kubelet, etcd, CoreDNS, flannel and kube-proxy about a pod.
 constexpr std::array of_pods = {
+    KnownLine{"no runtime for", "its RuntimeClass is not configured in the container runtime",
+              "nvidia-ctk runtime configure --runtime=containerd && systemctl restart containerd",
+              "nct.runtime-registered"},
+    KnownLine{"nvidia-container-runtime\": executable file not found",
+              "the NVIDIA Container Toolkit is not installed",
+              "install nvidia-container-toolkit, then: systemctl restart containerd", "nct.installed"},
+    KnownLine{"nvidia-container-runtime: no such file", "the NVIDIA Container Toolkit is not installed",
+              "install nvidia-container-toolkit, then: systemctl restart containerd", "nct.installed"},
+    KnownLine{"apparmor_parser\": executable file not found", "the program apparmor_parser is not installed",
+              "apt-get install apparmor, or the package of the distribution that has apparmor_parser"},
+    KnownLine{"detection error: open failed",
+              "the driver's libraries are not those that the toolkit has listed",
+              "ldconfig; then, if CDI is used: nvidia-ctk cdi generate --output=/var/run/cdi/nvidia.yaml",
+              "nct.cli-info"},
+    KnownLine{"alarm nospace", "etcd's database has reached its size limit",
+              "gpuadm etcd defrag, then: etcdctl alarm disarm; a larger --quota-backend-bytes in "
+              "/etc/kubernetes/manifests/etcd.yaml"},
+    KnownLine{"database space exceeded", "etcd's database has reached its size limit",
+              "gpuadm etcd defrag, then: etcdctl alarm disarm; a larger --quota-backend-bytes in "
+              "/etc/kubernetes/manifests/etcd.yaml"},
+    KnownLine{"panic: freepages", "etcd's database is damaged", damaged_etcd},
+    KnownLine{"panic: page ", "etcd's database is damaged", damaged_etcd},
+    KnownLine{"crc mismatch", "a file of etcd is damaged", damaged_etcd},
+    KnownLine{"failed to find database snapshot file", "a file of etcd is missing", damaged_etcd},
+    KnownLine{"cannot assign requested address", "the host does not have the address of its configuration",
+              "ip address; gpuadm repair address, if the host's address has changed"},
+    KnownLine{
+        "plugin/loop: loop", "the cluster's DNS forwards its questions to itself",
+        "set resolvConf: in /var/lib/kubelet/config.yaml to a file without 127.0.0.0/8 "
+        "(/run/systemd/resolve/resolv.conf), systemctl restart kubelet, then delete the pods of CoreDNS"},
+    KnownLine{"kernel modules are not loaded: [ip_vs", "the kernel modules of IPVS are not loaded",
+              ipvs_modules},
+    KnownLine{"can't use the ipvs proxier", "kube-proxy cannot use IPVS", ipvs_modules},
+    KnownLine{
+        "table does not exist (do you need to insmod?)", "the kernel has no table of iptables for it",
+        "modprobe iptable_nat iptable_filter; echo iptable_nat > /etc/modules-load.d/iptables.conf; or use "
+        "a newer release of the network plugin, with nftables"},
+    KnownLine{"pod cidr not assigned", "the node has no range of pod addresses",
+              "kubectl get node -o jsonpath='{.items[*].spec.podCIDR}'; kube-controller-manager needs "
+              "--allocate-node-cidrs=true and a --cluster-cidr that is large enough for another node"},
     KnownLine{"unable to signal init: permission denied",
               "AppArmor does not let the container runtime signal the container",
               "upgrade containerd (its profile allows runc since 1.7.21 and 2.0), or: apparmor_parser -R "
@@ -163,6 +241,10 @@ constexpr std::array of_pods = {
     KnownLine{"no help topic for",
               "a CDI specification names a hook that the installed nvidia-cdi-hook does not have",
               "upgrade the NVIDIA Container Toolkit on the node to the version that wrote the specification"},
+    KnownLine{"unresolvable cdi devices k8s.gpu.nvidia.com",
+              "the container runtime does not find the CDI specification of NVIDIA's DRA driver",
+              "enable CDI in the runtime, with /var/run/cdi among its folders (containerd: enable_cdi and "
+              "cdi_spec_dirs), and read the log of the DRA driver's kubelet plugin on the node"},
     KnownLine{"unresolvable cdi devices", "no CDI specification has the device that the pod gets",
               "nvidia-ctk cdi list on the node; nvidia-ctk cdi generate --output=/var/run/cdi/nvidia.yaml"},
     KnownLine{"driver/library version mismatch",

@@ -24,6 +24,11 @@ char level_of(std::string_view line) {
   return line.size() > 1 && std::isdigit(static_cast<unsigned char>(line[1])) ? line[0] : '\0';
 }
 
+/// As the parts of KnownLine are written: a quoted message within another one has backslashes.
+std::string plain_case(std::string_view line) {
+  return base::replace_all(base::lower(line), "\\", "");
+}
+
 /// Lines about the progress of a program, and the options of a usage text.
 bool is_progress(std::string_view line) {
   return has_any(line,
@@ -61,7 +66,7 @@ int weight(std::string_view line) {
 }
 
 const KnownLine* known_of(std::string_view line, std::span<const KnownLine> known) {
-  const std::string low = base::lower(line);
+  const std::string low = plain_case(line);
   for (const std::span<const KnownLine> rows : {known, common_lines()})
     for (const KnownLine& row : rows)
       if (low.contains(row.part)) return &row;
@@ -72,7 +77,7 @@ std::optional<LastLine> known_line(std::span<const std::string> log, std::span<c
   for (const std::span<const KnownLine> rows : {known, common_lines()})
     for (const KnownLine& row : rows)
       for (const std::string& line : std::views::reverse(log))
-        if (base::lower(line).contains(row.part)) return LastLine{line, &row};
+        if (plain_case(line).contains(row.part)) return LastLine{line, &row};
   return std::nullopt;
 }
 

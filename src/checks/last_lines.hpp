@@ -12,8 +12,9 @@ namespace checks {
 
 /// A message of a program: its cause, empty if the message says it, and what to type.
 struct KnownLine {
-  std::string_view part;  ///< of the line in lower case
+  std::string_view part;  ///< of the line in lower case, without backslashes
   std::string_view cause, remedy;
+  std::string_view check = {};  ///< that judges the cause on the host; empty: none does
 };
 
 struct LastLine {
@@ -24,6 +25,8 @@ struct LastLine {
   /// "WHERE: LINE", and that gpuadm does not know it.
   [[nodiscard]] std::string evidence(std::string_view where) const;
   [[nodiscard]] std::string remedy(std::string_view otherwise) const;
+  /// KnownLine::check
+  [[nodiscard]] std::string_view check() const { return known ? known->check : std::string_view(); }
 };
 
 /// How relevant a line of a log is for why the program ended; 0: not at all.

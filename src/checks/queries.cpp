@@ -46,6 +46,14 @@ bool is_active(const facts::Facts& facts, const std::string& unit) {
          (place->second.active == "active" || place->second.active == "activating");
 }
 
+bool is_failing(const facts::Unit& unit) {
+  return unit.active == "failed" || unit.sub == "auto-restart";
+}
+
+bool is_running(const facts::Facts& facts, const std::string& unit) {
+  return is_active(facts, unit) && !is_failing(facts.software.units.at(unit));
+}
+
 bool is_loaded(const facts::Facts& facts, std::string_view module) {
   return has(facts.kernel.modules, module) || has(facts.kernel.modules_builtin, module);
 }

@@ -27,6 +27,10 @@ namespace checks {
 [[nodiscard]] bool uses(const Subject& subject, spec::Engine engine);
 /// A unit that is loaded and active (or activating).
 [[nodiscard]] bool is_active(const facts::Facts& facts, const std::string& unit);
+/// A unit that has failed, or that systemd starts again and again.
+[[nodiscard]] bool is_failing(const facts::Unit& unit);
+/// A unit that is active and is not failing.
+[[nodiscard]] bool is_running(const facts::Facts& facts, const std::string& unit);
 /// A kernel module that is loaded, built in, or loadable.
 [[nodiscard]] bool is_loaded(const facts::Facts& facts, std::string_view module);
 [[nodiscard]] bool is_loadable(const facts::Facts& facts, std::string_view module);

@@ -1,4 +1,7 @@
+#include "gpuadm/base/text.hpp"
+
 #include "checks/case_files.hpp"
+#include "checks/last_lines.hpp"
 #include "checks/repository_data.hpp"
 
 #include <algorithm>
@@ -174,3 +177,17 @@ TEST_CASE("the words of the test are in no source") {
 }
 
 }  // namespace
+
+TEST_CASE("the parts of known lines are written as lines are compared") {
+  std::size_t count = 0;
+  for (const auto rows : {checks::common_lines(), checks::kubelet_lines(), checks::unit_lines(),
+                          checks::plugin_lines(), checks::pod_lines()})
+    for (const checks::KnownLine& row : rows) {
+      CAPTURE(row.part);
+      CHECK(checks::known_of(row.part, rows) != nullptr);
+      CHECK(base::lower(row.part) == row.part);
+      CHECK(!row.part.contains('\\'));
+      ++count;
+    }
+  CHECK(count > 60);
+}

@@ -116,7 +116,7 @@ opens anna
 is "$(cell 'print(open("/home/jovyan/work/kept").read())')" text
 closes
 
-# Another size: asked for, with its file; what cannot be changes nothing, and what does not start is taken back.
+# Another size: asked for, with its file; what cannot be changes nothing, and what does not start gets its earlier size again.
 sizes() { kube get deployment anna -o 'jsonpath={.spec.template.spec.containers[0].resources.limits}'; }
 exits 3 notebook resize anna --gpus 1
 complains "add -y"

@@ -144,7 +144,7 @@ class ClusterReadings {
   void take(const std::string& name, Result<transport::Exit> result);
   void take_view(const std::string& name, Host& host, const transport::Exit& exit);
   void take_objects(const std::string& name, Host& host, const transport::Exit& exit);
-  /// Without them, the places are unknown: they are no reason to mark the view as old.
+  /// Without them, the places are unknown, and the view is not old for that.
   void take_queues(const std::string& name, const transport::Exit& exit);
 
   ClusterSurvey survey_;

@@ -83,9 +83,37 @@ void not_ready(const Whole& w, const facts::Node& node, const std::string& reaso
                              node.name));
 }
 
+/// Warnings about nodes that end by themselves, or that another check or an add-on reports.
+bool is_judged_elsewhere(const std::string& reason) {
+  constexpr std::string_view reasons[] = {"InvalidDiskCapacity", "Rebooted", "NodeNotReady", "CgroupV1",
+                                          "EvictionThresholdMet"};
+  return reason.starts_with("GPU") || std::ranges::find(reasons, reason) != std::end(reasons);
+}
+
+/// What Kubernetes reports of a node again and again.
+void node_events(const Whole& w, Verdicts& out) {
+  constexpr int often = 5;
+  if (!w.facts.events) return;
+  for (const facts::Event& event : *w.facts.events) {
+    if (event.kind != "Node" || event.count < often || is_judged_elsewhere(event.reason)) continue;
+    const bool no_range = event.reason == "CIDRNotAvailable";
+    out.fail(
+        no_range ? Severity::blocker : Severity::warning,
+        no_range
+            ? fmt::format("node {} gets no range of pod addresses: all are given to other nodes", event.name)
+            : fmt::format("node {}: {}: {}", event.name, event.reason, event.message),
+        fmt::format("{} events {}: {}", event.count, event.reason, event.message),
+        no_range
+            ? "delete Node objects of hosts that are gone (kubectl get nodes); a larger --cluster-cidr, or a "
+              "smaller --node-cidr-mask-size, in kube-controller-manager's manifest"
+            : fmt::format("kubectl describe node {}; gpuadm doctor --stage node on it", event.name));
+  }
+}
+
 void nodes_ready(const Whole& w, Verdicts& out) {
   const auto* nodes = given(w.facts.nodes, out, "the nodes");
   if (!nodes) return;
+  node_events(w, out);
   for (const facts::Node& node : *nodes)
     for (const auto& [type, condition] : node.conditions) {
       const bool bad = type == "Ready" ? condition.status != "True" : condition.status == "True";

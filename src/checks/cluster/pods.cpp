@@ -26,6 +26,11 @@ std::string remedy_for(const facts::Pod& pod) {
   return "gpuadm explain pod " + pod.full();
 }
 
+/// Messages that add nothing to the reason: "Back-off pulling image …", "back-off 5m0s restarting failed …".
+bool is_back_off(std::string_view message) {
+  return base::lower(message).starts_with("back-off");
+}
+
 /// The newest event of a pod, "FailedCreatePodSandBox: …"; a back-off event only if there is no other.
 std::string newest_event(const Whole& w, const facts::Pod& pod) {
   std::string newest, back_off;
@@ -38,8 +43,7 @@ std::string newest_event(const Whole& w, const facts::Pod& pod) {
 
 /// Why a pod waits: its container's reason, otherwise the scheduler's, otherwise its newest event.
 std::string more_of(const Whole& w, const facts::Pod& pod) {
-  // The message of these adds nothing to the reason.
-  const bool is_brief = pod.waits_for.empty() || pod.waits_for.starts_with("Back-off");
+  const bool is_brief = pod.waits_for.empty() || is_back_off(pod.waits_for);
   if (!pod.unscheduled.empty() && pod.waits_for.empty()) return pod.unscheduled;
   const std::string event = is_brief ? newest_event(w, pod) : std::string();
   return event.empty() ? pod.waits_for : event;
@@ -52,13 +56,15 @@ std::string why_of(const Whole& w, const facts::Pod& pod) {
 
 /// The last words of a pod of Kubernetes or of NVIDIA, if they were read.
 std::optional<LastLine> last_words_of(const Whole& w, const facts::Pod& pod) {
+  // NVIDIA's plugins and drivers, whatever their namespace.
+  const auto rows = contains(pod.name, "nvidia-d") ? plugin_lines() : pod_lines();
   if (const auto log = w.facts.pod_logs.find(pod.full()); log != w.facts.pod_logs.end())
-    return last_line(log->second, pod_lines());
+    return last_line(log->second, rows);
   if (const auto log = w.facts.plugin_logs.find(pod.name); log != w.facts.plugin_logs.end())
     return last_line(log->second, plugin_lines());
   // The message of a container that ended.
-  if (!pod.waits_for.empty() && !pod.waits_for.starts_with("Back-off"))
-    return LastLine{pod.waits_for, known_of(pod.waits_for, pod_lines())};
+  if (!pod.waits_for.empty() && !is_back_off(pod.waits_for))
+    return LastLine{pod.waits_for, known_of(pod.waits_for, rows)};
   return std::nullopt;
 }
 
@@ -67,7 +73,7 @@ std::string short_why(const Whole& w, const facts::Pod& pod) {
   const auto words = last_words_of(w, pod);
   const std::string more = more_of(w, pod);
   const bool quoted = words && ((words->known && !words->known->cause.empty()) || more.empty() ||
-                                more.starts_with("BackOff"));
+                                more.starts_with("BackOff") || is_back_off(more));
   const std::string last = quoted ? words->message() : last_clause(more);
   return trouble_of(pod) + (last.empty() ? "" : ": " + last);
 }
@@ -78,6 +84,8 @@ void system_pod(const Whole& w, const facts::Pod& pod, Verdicts& out) {
   out.fail(Severity::blocker, fmt::format("the pod {} does not run: {}", pod.full(), short_why(w, pod)),
            logged ? why_of(w, pod) + "; " + words->evidence("its log") : why_of(w, pod),
            words ? words->remedy(remedy_for(pod)) : remedy_for(pod));
+  // The log of a device plugin has a check of its own.
+  if (words && contains(pod.name, "nvidia-device-plugin")) out.follows("gk.device-plugin-logs");
 }
 
 /// Of pods of the last hour that no other finding explains: the kubelet's repeated errors about them.

@@ -50,9 +50,17 @@ void module_loaded(const Subject& s, Verdicts& out) {
 void version_mismatch(const Subject& s, Verdicts& out) {
   const auto* driver = loaded_driver(s, out);
   if (!driver) return;
+  // A reboot loads the module that is on the disk.
+  const auto& installed = s.facts.nvidia.driver_installed;
+  const bool is_old = driver->library && installed && *installed == driver->version;
   const std::string remedy =
-      "reboot, or reload the modules while no GPU program runs; then hold the driver's packages "
-      "(@hold@ PACKAGE)";
+      is_old ? fmt::format(
+                   "the kernel modules on the disk are {}, too: install those of {} (@install-driver@; with "
+                   "DKMS: dkms autoinstall), then reboot",
+                   *installed, *driver->library)
+             : std::string(
+                   "reboot, or reload the modules while no GPU program runs; then hold the driver's "
+                   "packages (@hold@ PACKAGE)");
   if (driver->library && *driver->library != driver->version)
     return out.fail(gpu_severity(s), "the NVIDIA libraries and the loaded module have different versions",
                     fmt::format("module {}, libnvidia-ml {}", driver->version, *driver->library), remedy);

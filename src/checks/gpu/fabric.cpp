@@ -77,7 +77,7 @@ std::vector<std::string> missing_for_nvlink5(const Subject& s) {
 
 /// The last words of the fabric manager: in its own log, otherwise in the journal.
 std::optional<LastLine> last_words(const facts::Facts& facts, const facts::Unit& place) {
-  if (place.active != "failed" && place.sub != "auto-restart") return std::nullopt;
+  if (!is_failing(place)) return std::nullopt;
   std::vector<std::string> lines;
   if (facts.nvidia.fabric_manager.log)
     for (const std::string& line : *facts.nvidia.fabric_manager.log) {
@@ -90,7 +90,7 @@ std::optional<LastLine> last_words(const facts::Facts& facts, const facts::Unit&
 
 void manager_running(const Subject& s, Verdicts& out) {
   if (!needs_manager(s, out)) return;
-  if (is_active(s.facts, unit)) return out.pass("active");
+  if (is_running(s.facts, unit)) return out.pass("active");
   if (s.facts.nvidia.gpus.size() < 2 && s.facts.nvidia.pci_gpus.size() < 2)
     return out.skip("one GPU needs no fabric");
   if (is_complete(s.facts)) return out.pass("the fabric is complete; its manager runs elsewhere");

@@ -14,94 +14,6 @@ namespace {
 
 using facts::Facts;
 
-/// Versions of the driver in DKMS: directories /var/lib/dkms/nvidia*/VERSION, except those of GPUDirect
-/// Storage.
-std::vector<std::string> dkms_trees(const Facts& facts) {
-  std::vector<std::string> trees;
-  for (const auto& [path, kind] : facts.software.paths)
-    if (kind == "directory" && path.starts_with("/var/lib/dkms/nvidia") &&
-        !path.starts_with("/var/lib/dkms/nvidia-fs/") && std::ranges::count(path, '/') == 5 &&
-        base::Version::parse(path.substr(path.rfind('/') + 1)))
-      trees.push_back(path);
-  return trees;
-}
-
-/// A GPU host whose driver is built by DKMS; skipped with the reason otherwise.
-bool uses_dkms(const Subject& s, Verdicts& out) {
-  if (!is_gpu_host(s, out)) return false;
-  if (dkms_trees(s.facts).empty()) out.skip("the driver is not built by DKMS");
-  return !dkms_trees(s.facts).empty();
-}
-
-/// Whether the link /var/lib/dkms/NAME/kernel-RELEASE-MACHINE has a target: DKMS creates it when it installs
-/// a module.
-bool is_installed(const Facts& facts, const std::string& tree) {
-  const std::string link =
-      fmt::format("{}/kernel-{}-", tree.substr(0, tree.rfind('/')), facts.kernel.release);
-  const auto place = facts.software.paths.lower_bound(link);
-  return place != facts.software.paths.end() && place->first.starts_with(link);
-}
-
-void dkms_status(const Subject& s, Verdicts& out) {
-  if (!uses_dkms(s, out)) return;
-  std::string built;
-  std::vector<std::string> without;
-  for (const std::string& tree : dkms_trees(s.facts)) {
-    if (is_installed(s.facts, tree)) return;
-    const std::string name = tree.substr(14);
-    if (s.facts.software.paths.contains(tree + "/" + s.facts.kernel.release))
-      built = name;
-    else
-      without.push_back(name);
-  }
-  // A loaded driver was installed in another way, for example with modules that a package contains.
-  const Severity severity = s.facts.nvidia.driver ? Severity::warning : gpu_severity(s);
-  if (!built.empty())
-    return out.fail(severity, "DKMS has built the driver for the running kernel but not installed it",
-                    fmt::format("{} is built for {}", built, s.facts.kernel.release),
-                    fmt::format("dkms install {} -k {}", built, s.facts.kernel.release));
-  out.fail(severity, "DKMS has not built the driver for the running kernel",
-           fmt::format("{} lacks {}", list(without), s.facts.kernel.release),
-           "dkms autoinstall; if it fails, read /var/lib/dkms/nvidia*/*/build/make.log");
-}
-
-void kernel_headers(const Subject& s, Verdicts& out) {
-  if (!is_gpu_host(s, out)) return;
-  const bool dkms = !dkms_trees(s.facts).empty();
-  if (!dkms && (s.facts.nvidia.driver || s.facts.nvidia.driver_installed))
-    return out.skip("the installed driver does not need to be built");
-  const std::string folder = "/lib/modules/" + s.facts.kernel.release + "/build";
-  if (!s.facts.software.paths.contains(folder))
-    out.fail(dkms ? Severity::warning : gpu_severity(s),
-             "the headers of the running kernel are missing: no driver can be built for it", "no " + folder,
-             "@kernel-headers@");
-}
-
-void gcc_mismatch(const Subject& s, Verdicts& out) {
-  if (!uses_dkms(s, out)) return;
-  if (!s.facts.nvidia.gcc) return out.skip("gcc is not installed");
-  const auto ours = base::Version::parse(*s.facts.nvidia.gcc),
-             kernels = base::Version::parse(s.facts.kernel.compiler);
-  if (!ours || !kernels) return out.unknown("the kernel's compiler could not be read");
-  if (ours->major == kernels->major) return;
-  const std::string own = fmt::format("gcc-{}", kernels->major);
-  if (s.facts.software.paths.contains("/usr/bin/" + own))
-    return out.pass(own + " is also installed, and DKMS uses it");
-  out.fail(Severity::warning, "the kernel was built with another gcc than the installed one",
-           fmt::format("kernel: gcc {}, installed: gcc {}", s.facts.kernel.compiler, *s.facts.nvidia.gcc),
-           fmt::format("@install@ {}; DKMS then uses the kernel's compiler", own));
-}
-
-void build_tools(const Subject& s, Verdicts& out) {
-  if (!uses_dkms(s, out)) return;
-  std::vector<std::string> missing;
-  for (const char* tool : {"dkms", "gcc", "make", "ld"})
-    if (!has(s.facts.software.tools, tool)) missing.emplace_back(tool);
-  if (!missing.empty())
-    out.fail(Severity::warning, "programs for building the driver are missing", list(missing),
-             "@build-tools@");
-}
-
 /// "libnvidia-compute-580-server" and "nvidia-driver-580-open" are of branch 580; a package without a branch
 /// in its name is of the branch of its version.
 std::optional<int> branch_of_package(const std::string& name, const std::string& version) {
@@ -265,16 +177,6 @@ constexpr std::array gpu_install_rows = std::to_array<Check>({
     {"gpu.driver.gsp-firmware", "the firmware for the GPUs is present",
      "the open kernel modules do not work without it", "pci kernel-log nvidia-smi nvidia-smi-xml paths",
      preflight | node, gsp_firmware},
-    {"gpu.driver.dkms-status", "DKMS has built the driver for this kernel",
-     "a new kernel has no driver until it is built", "pci paths /proc/sys/kernel/osrelease", preflight | node,
-     dkms_status},
-    {"gpu.driver.kernel-headers", "the kernel's headers are installed", "a driver is built against them",
-     "pci paths /proc/sys/kernel/osrelease", preflight | node, kernel_headers},
-    {"gpu.driver.gcc-mismatch", "the compiler matches the kernel's",
-     "modules built with another compiler may not load", "pci gcc /proc/version paths", preflight | node,
-     gcc_mismatch},
-    {"gpu.driver.build-tools", "the driver can be built", "DKMS builds it for each kernel", "pci tools paths",
-     preflight | node, build_tools},
     {"gpu.driver.multiple-installs", "only one driver is installed", "two overwrite each other's files",
      "pci packages paths", preflight | node, multiple_installs},
     {"gpu.driver.runfile-uninstall", "the driver was installed from packages",

@@ -126,4 +126,10 @@ std::string ignores_quarantine(const Subject& s, const facts::QuarantinedGpu& en
   return has_mig(s.facts.nvidia) ? "the device plugin on a host with MIG" : "";
 }
 
+std::string since(const Subject& s) {
+  const auto& log = *s.facts.kernel.log;
+  if (log.empty() || log.front().seconds < 120 || !s.facts.kernel.uptime) return "since boot";
+  return "in the last " + base::human_seconds(*s.facts.kernel.uptime - log.front().seconds);
+}
+
 }  // namespace checks

@@ -60,4 +60,7 @@ void judge(const Subject& subject, Verdicts& out, Severity severity, const Rule&
 /// "12 lines, the last: …"
 [[nodiscard]] std::string last_of(const std::vector<std::string>& lines);
 
+/// The time span of the kernel log, for "no such line since boot".
+[[nodiscard]] std::string since(const Subject& s);
+
 }  // namespace checks

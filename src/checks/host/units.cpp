@@ -17,10 +17,6 @@ namespace {
 constexpr std::array<std::string_view, 4> judged_elsewhere = {
     "kubelet.service", "nvidia-fabricmanager.service", "nvidia-imex.service", "nvidia-cdi-refresh.service"};
 
-bool is_failing(const facts::Unit& unit) {
-  return unit.active == "failed" || unit.sub == "auto-restart";
-}
-
 /// A service of NVIDIA's or another runtime stops some pods, others none.
 Severity severity_of(const std::string& unit) {
   for (const char* begin : {"nvidia-", "nvlsm", "gpuadm-", "containerd", "docker", "crio", "cri-docker"})

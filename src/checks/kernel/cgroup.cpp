@@ -86,6 +86,16 @@ bool lacks_cgroup_v2(const Subject& s) {
   return s.facts.kernel.cgroup != CgroupVersion::v2;
 }
 
+/// Disables the swap that is there, and whatever enables it again at the next boot.
+std::string swap_off(const Subject& s) {
+  std::string text = "swapoff -a";
+  const bool zram = s.facts.kernel.zram_generator;
+  if (zram) text += "; touch /etc/systemd/zram-generator.conf (empty, it disables the one in /usr/lib)";
+  if (is_active(s.facts, "zramswap.service")) text += "; systemctl disable --now zramswap";
+  if (!s.facts.kernel.swap_fstab.empty() || !zram) text += "; remove swap from /etc/fstab";
+  return text;
+}
+
 void swap_limits(const Subject& s, Verdicts& out, const std::string& areas) {
   // KEP-2400: NodeSwap since 1.22; since 1.28 on cgroup v2 only.
   if (kubernetes_before(s, 22))
@@ -116,8 +126,7 @@ void swap_on(const Subject& s, Verdicts& out) {
   if (s.stage == Stage::node) {
     if (!s.facts.kernel.swap->empty() && !kubelet_accepts_swap(s))
       out.fail(Severity::blocker, "swap is enabled, and the kubelet refuses to run with swap", areas,
-               "swapoff -a and remove it from /etc/fstab, or set failSwapOn: false in "
-               "/var/lib/kubelet/config.yaml");
+               swap_off(s) + "; or set failSwapOn: false in /var/lib/kubelet/config.yaml");
     else
       out.pass("swap is enabled, and the kubelet accepts it: " + areas);
     return;

@@ -108,7 +108,10 @@ constexpr Sign nic_power{{{{"mlx5", "insufficient power"}, {"mlx5", "high temper
                          Severity::warning,
                          "a network card lacks power or is too hot",
                          "check its slot, power cable and fans; mget_temp -d SLOT reads the temperature"};
-constexpr Sign peermem{{{{"peermem", "invalid context"}, {"peermem", "error"}}},
+constexpr Sign peermem{{{{"peermem", "invalid context"},
+                         {"peermem", "error"},
+                         {"peermem", "disagrees about version"},
+                         {"peermem", "unknown symbol"}}},
                        {},
                        0,
                        Severity::warning,
@@ -163,8 +166,9 @@ bool reports_error(const LogLine& line) {
   if (line.severe) return true;
   for (const char* word : {"xid (", "pcie bus error", "bar ", "module verification failed"})
     if (low.contains(word)) return false;
-  for (const char* word : {"error", "failed", "fail:", "rejected", "denied", "cannot", "can't", "unable to",
-                           "not supported", "timed out", "corrupt", "invalid", "refused"})
+  for (const char* word :
+       {"error", "failed", "fail:", "rejected", "denied", "cannot", "can't", "unable to", "not supported",
+        "timed out", "corrupt", "invalid", "refused", "unknown symbol", "disagrees about", "version magic"})
     if (low.contains(word)) return true;
   return false;
 }

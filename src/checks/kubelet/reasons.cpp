@@ -64,6 +64,7 @@ void kubelet_exits(const Subject&, const PodStates& states, Verdicts& out) {
   out.fail(Severity::blocker, "the kubelet exits: " + last.message(),
            last.evidence("journal of kubelet.service"),
            last.remedy("journalctl -u kubelet -n 50, and read the lines before it"));
+  out.follows(last.check());
 }
 
 /// Whether a request has had no answer: kubeadm.kubelet-bootstrap and cl.apiserver.healthz judge that. Go's
@@ -161,7 +162,21 @@ void network_plugin(const Subject&, const PodStates& states, Verdicts& out) {
   }
 }
 
-void image_pull(const Subject&, const PodStates& states, Verdicts& out) {
+/// What to do about an image that cannot be pulled, as `gpuadm explain pod` knows it; empty: it does not know
+/// the registry's answer.
+std::string remedy_for_image(const Subject& s, const PodError& error, const std::string& why) {
+  facts::Pod row;
+  const std::size_t slash = error.pod.find('/');
+  row.ns = error.pod.substr(0, slash);
+  row.name = slash == std::string::npos ? error.pod : error.pod.substr(slash + 1);
+  row.node = s.host.name;
+  row.waiting = {"ErrImagePull"};
+  row.waits_for = error.message + ": " + why;
+  const auto link = kube::image_problem(row, {});
+  return link && link->reason != "image-pull-failed" ? link->fix : std::string();
+}
+
+void image_pull(const Subject& s, const PodStates& states, Verdicts& out) {
   for (const PodError& error : current_errors(states)) {
     if (!kube::is_about_image(error.reason)) continue;
     const std::string image = quoted_after(error.message, "image ");
@@ -169,26 +184,19 @@ void image_pull(const Subject&, const PodStates& states, Verdicts& out) {
     std::string why = answer_in(error.message, image);
     for (const std::string& line : states.runtime_log)
       if (!image.empty() && contains(line, image) && contains(line, "failed")) why = answer_in(line, image);
+    const std::string known = remedy_for_image(s, error, why);
     out.fail(severity_for(error.pod),
              fmt::format("the image {} cannot be pulled: {}", image.empty() ? "of " + error.pod : image, why),
              error.pod + ": " + error.message,
-             fmt::format("crictl pull {}; check registry, mirror, proxy and the image's name",
-                         image.empty() ? "IMAGE" : image));
+             known.empty() ? fmt::format("crictl pull {}; check registry, mirror, proxy and the image's name",
+                                         image.empty() ? "IMAGE" : image)
+                           : known);
   }
 }
 
 // --- Containers ----------------------------------------------------------------------------------------
 
-std::string how_it_ended(const PodContainer& one) {
-  const std::string why = why_it_ended(one);
-  if (one.reason == "OOMKilled") return one.name + " was killed: it reached its memory limit (OOMKilled)";
-  if (one.state == "created") return fmt::format("{} cannot be started: {}", one.name, why);
-  std::string text = one.exit_code ? fmt::format("{} exits with status {}", one.name, *one.exit_code)
-                                   : fmt::format("{} does not run", one.name);
-  return why.empty() ? text : text + ": " + why;
-}
-
-void containers_run(const Subject&, const PodStates& states, Verdicts& out) {
+void containers_run(const Subject& s, const PodStates& states, Verdicts& out) {
   const auto broken = broken_containers(states);
   // The rest of a control plane waits for its etcd.
   const bool etcd = !broken.empty() && broken.front().name == "etcd" && is_static_pod(broken.front().full());
@@ -201,12 +209,11 @@ void containers_run(const Subject&, const PodStates& states, Verdicts& out) {
     std::string evidence = fmt::format("{}, container {}", one.full(), one.name);
     if (one.attempt > 0) evidence += fmt::format(", {} restart{}", one.attempt, one.attempt == 1 ? "" : "s");
     evidence += fmt::format("; its log: /var/log/pods/{}_{}_*/{}", one.ns, one.pod, one.name);
+    const auto last = last_words_of(one);
+    if (last && last->known && !last->known->cause.empty()) evidence += "; " + plain_line(last->line);
     if (&one == &broken.front()) evidence += also;
-    out.fail(
-        severity_for(one.full()), how_it_ended(one), evidence,
-        is_static
-            ? fmt::format("correct /etc/kubernetes/manifests/{}.yaml, and what it was written from", one.name)
-            : fmt::format("kubectl -n {} logs --previous {} -c {}", one.ns, one.pod, one.name));
+    out.fail(severity_for(one.full()), how_it_ended(one), evidence, remedy_of(one));
+    out.follows(ran_out_of_memory(s.facts, one) ? "kernel.dmesg.oom" : last ? last->check() : "");
   }
   bool other_driver = false;
   for (const PodError& error : current_errors(states)) {
@@ -235,6 +242,7 @@ void containers_run(const Subject&, const PodStates& states, Verdicts& out) {
             last.known && !last.known->cause.empty() ? last.message() : last_clause(error.message)),
         error.pod + ": " + error.message,
         last.remedy("gpuadm explain pod " + error.pod + ", or: journalctl -u kubelet -n 50"));
+    out.follows(last.check());
   }
   for (const std::string& line : states.kubelet_log)
     if (contains(line, "process manifest file") || contains(line, "process config file"))

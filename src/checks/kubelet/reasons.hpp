@@ -1,7 +1,11 @@
 #pragma once
 
+#include "gpuadm/facts/facts.hpp"
 #include "gpuadm/facts/pods.hpp"
 
+#include "checks/last_lines.hpp"
+
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,9 +28,16 @@ namespace checks {
 /// The registry's or runtime's answer in an error about an image, without the image's own name.
 [[nodiscard]] std::string answer_in(std::string_view text, std::string_view image);
 
-/// The line of a container's log, or the runtime's message, with the reason why it ended; empty if there is
-/// none.
-[[nodiscard]] std::string why_it_ended(const facts::PodContainer& container);
+/// The runtime's message, or the line of a container's log, with the reason why it ended; nothing: there is
+/// neither.
+[[nodiscard]] std::optional<LastLine> last_words_of(const facts::PodContainer& container);
+
+/// "etcd exits with status 1: …"
+[[nodiscard]] std::string how_it_ended(const facts::PodContainer& container);
+[[nodiscard]] std::string remedy_of(const facts::PodContainer& container);
+/// Whether the kernel has killed the container's program because the machine ran out of memory. The kernel
+/// keeps 15 characters of a program's name.
+[[nodiscard]] bool ran_out_of_memory(const facts::Facts& facts, const facts::PodContainer& container);
 
 /// Containers that ended and should be running: static pods' in the order of their dependencies, then those
 /// with an error of the kubelet.

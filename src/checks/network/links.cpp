@@ -43,6 +43,26 @@ void mtu_consistent(const Group& group, Verdicts& out) {
            "ip link set LINK mtu SIZE on the differing hosts, and set it in their network configuration");
 }
 
+/// A packet of the overlay has 50 bytes more (VXLAN over IPv4, RFC 7348 section 5: Ethernet, IP, UDP, VXLAN).
+void overlay_mtu(const Subject& s, Verdicts& out) {
+  constexpr int header = 50;
+  const Link* below = primary_link(s.facts);
+  if (below == nullptr || below->mtu <= 0) return out.unknown("the host's main link could not be read");
+  for (const Link& link : s.facts.network.links)
+    if ((link.name == "flannel.1" || link.name == "vxlan.calico" || link.name == "cilium_vxlan") &&
+        link.mtu > below->mtu - header)
+      out.fail(Severity::warning,
+               fmt::format("packets of pods do not fit into those of the host: {} has a larger MTU than {} "
+                           "allows",
+                           link.name, below->name),
+               fmt::format("{} {}, {} {}; VXLAN needs {} bytes", link.name, link.mtu, below->name, below->mtu,
+                           header),
+               fmt::format("restart the network plugin's pod on this node, which sets its MTU to {}; or give "
+                           "{} the MTU that the network has",
+                           below->mtu - header, below->name));
+  if (out.silent()) out.pass(fmt::format("{} on {}", below->mtu, below->name));
+}
+
 void timezones(const Group& group, Verdicts& out) {
   std::map<std::string, std::vector<std::string>> zones;
   for (const auto& [name, facts] : group.hosts)
@@ -241,7 +261,7 @@ constexpr std::array link_rows = std::to_array<Check>({
     {"net.nodeport-range-clash", "the NodePort range is free", "a program on such a port becomes unreachable",
      "listeners /proc/net/tcp /proc/net/tcp6", node, nodeports},
     {"net.mtu-consistent", "all hosts have the same MTU", "large packets are lost otherwise",
-     "links ip-links", preflight | node, nullptr, mtu_consistent},
+     "links ip-links", preflight | node, overlay_mtu, mtu_consistent},
     {"host.time.timezone-mixed", "all hosts are in one time zone",
      "logs of hosts in one time zone can be compared", "clock", preflight | node, nullptr, timezones},
 });

@@ -39,7 +39,35 @@ std::string address_of(const facts::Address& address) {
   return address.cidr.substr(0, address.cidr.find('/'));
 }
 
+/// The value of --node-ip among the kubelet's flags, of two families the first; empty: it is not set.
+std::string node_ip_of(std::string_view flags) {
+  constexpr std::string_view option = "--node-ip=";
+  for (const std::string_view word : base::words(flags))
+    if (word.starts_with(option)) {
+      const std::string_view value = word.substr(option.size());
+      return std::string(value.substr(0, value.find(',')));
+    }
+  return {};
+}
+
+/// A node whose host has got another address.
+void address_of_node(const Subject& s, Verdicts& out) {
+  const std::string address = node_ip_of(s.facts.kubernetes.kubelet_flags);
+  if (address.empty() || address == "0.0.0.0" || address == "::")
+    return out.not_applicable("the kubelet has no --node-ip");
+  std::vector<std::string> own;
+  for (const facts::Address& one : s.facts.network.all_addresses) own.push_back(address_of(one));
+  if (own.empty()) return out.unknown("the addresses of the host could not be read");
+  if (!has(own, address))
+    out.fail(Severity::blocker,
+             fmt::format("the host no longer has the address of its node: {} (--node-ip)", address),
+             "its addresses: " + list(own),
+             "correct --node-ip in /var/lib/kubelet/kubeadm-flags.env, then: systemctl restart kubelet; on a "
+             "control plane: gpuadm repair address");
+}
+
 void node_ip(const Subject& s, Verdicts& out) {
+  if (s.stage == Stage::node) return address_of_node(s, out);
   const std::string& wanted = s.cluster.control_plane.advertise_address;
   if (wanted.empty() || !is_control_plane(s))
     return out.not_applicable("controlPlane.advertiseAddress is not set");
@@ -199,7 +227,9 @@ constexpr std::array network_rows = std::to_array<Check>({
     {"net.default-route", "there is a default route", "kubeadm announces the API server at its address",
      "routes /proc/net/route", preflight, default_route},
     {"net.node-ip-correct", "the advertised address is an address of the host",
-     "the API server is reached at this address", "addresses /proc/net/fib_trie", preflight, node_ip},
+     "the API server is reached at this address, and the node at its own",
+     "addresses /proc/net/fib_trie /var/lib/kubelet/kubeadm-flags.env /etc/default/kubelet", preflight | node,
+     node_ip},
     {"net.node-network", "the cluster uses the network of the address in the cluster file",
      "nodes that have several networks reach each other through one of them", "addresses routes", preflight,
      node_network},

@@ -80,6 +80,9 @@ constexpr std::array cli_troubles = {
             "@driver-libraries@, then: ldconfig"},
     Trouble{"version mismatch", "the driver's module and its libraries differ",
             "reboot the host, or reload the module"},
+    Trouble{"detection error: open failed",
+            "the cache of libraries names libraries of another driver version",
+            "ldconfig, then: nvidia-container-cli info"},
     Trouble{"cgroup subsystem devices not found", "the toolkit is too old for cgroup v2",
             "@upgrade@ nvidia-container-toolkit"},
 };
@@ -148,6 +151,30 @@ void spec_present(const Subject& s, Verdicts& out) {
              fmt::format("{} in no file: {}", list(missing), specs.front()->file), std::string(generate));
 }
 
+/// Of two specifications that describe the same devices, the one in the later folder counts: /var/run/cdi
+/// (/run/cdi) after /etc/cdi (https://github.com/cncf-tags/container-device-interface, pkg/cdi/spec-dirs.go).
+bool is_overridden(const facts::CdiSpec& spec, const std::vector<const facts::CdiSpec*>& specs) {
+  return spec.file.starts_with("/etc/") && std::ranges::any_of(specs, [&](const facts::CdiSpec* other) {
+           return other->file.starts_with("/run/") &&
+                  std::ranges::all_of(spec.devices,
+                                      [&](const auto& device) { return has(other->devices, device); });
+         });
+}
+
+void report_old(const Subject& s, const facts::CdiSpec& spec, const std::string& version,
+                const std::string& driver, const std::vector<const facts::CdiSpec*>& specs, Verdicts& out) {
+  const std::string evidence =
+      fmt::format("{} mounts libraries of {}; the driver is {}", spec.file, version, driver);
+  if (is_overridden(spec, specs))
+    return out.fail(Severity::warning, "a CDI specification of another driver version is left over",
+                    evidence + "; the one in /run/cdi counts", "rm " + spec.file);
+  out.fail(gpu_severity(s),
+           "the CDI specification belongs to another driver version: containers with GPUs do not start",
+           evidence,
+           fmt::format("nvidia-ctk cdi generate --output={}",
+                       spec.file.starts_with("/run/") ? "/var" + spec.file : spec.file));
+}
+
 void spec_stale(const Subject& s, Verdicts& out) {
   const auto specs = specs_of(s);
   if (specs.empty()) return out.skip("there is no CDI specification of the toolkit");
@@ -155,11 +182,7 @@ void spec_stale(const Subject& s, Verdicts& out) {
   if (driver.empty()) return out.unknown("the driver's version is not known");
   for (const facts::CdiSpec* spec : specs) {
     for (const std::string& version : spec->versions)
-      if (version != driver)
-        out.fail(gpu_severity(s),
-                 "the CDI specification belongs to another driver version: containers with GPUs do not start",
-                 fmt::format("{} mounts libraries of {}; the driver is {}", spec->file, version, driver),
-                 std::string(generate));
+      if (version != driver) report_old(s, *spec, version, driver, specs, out);
     for (const std::string& device : spec->devices)
       if (device.starts_with("GPU-") && !s.facts.nvidia.gpus.empty() &&
           std::ranges::find(s.facts.nvidia.gpus, device, &facts::Gpu::uuid) == s.facts.nvidia.gpus.end())

@@ -63,22 +63,23 @@ void present(const Subject& s, Verdicts& out) {
     return out.fail(Severity::blocker, name + " is not installed yet", "the program is missing",
                     "run gpuadm init");
   }
-  const auto words = live ? last_words_of(s.facts, unit) : std::nullopt;
-  if (!is_active(s.facts, unit))
-    return out.fail(
-        live ? Severity::blocker : Severity::note,
-        words ? fmt::format("{} does not run: {}", name, words->message()) : name + " does not run",
-        words ? words->evidence("journal of " + unit) : unit + " is not active",
-        live ? (words ? *words : LastLine{})
-                   .remedy("journalctl -u " + unit + ", then: systemctl restart " + unit)
-        : engine.by_hand.empty() ? fmt::format("runtime.{}.running", engine.name)
-                                 : "systemctl enable --now " + name);
-  out.pass(name + " " + version);
+  if (is_running(s.facts, unit)) return out.pass(name + " " + version);
+  const auto words = last_words_of(s.facts, unit);
+  const std::string restart = "journalctl -u " + unit + ", then: systemctl restart " + unit;
+  if (words)
+    // A run may repair it, by a configuration or a package.
+    return out.fail(live ? Severity::blocker : Severity::warning,
+                    fmt::format("{} does not run: {}", name, words->message()),
+                    words->evidence("journal of " + unit), words->remedy(restart));
+  out.fail(live ? Severity::blocker : Severity::note, name + " does not run", unit + " is not active",
+           live                     ? restart
+           : engine.by_hand.empty() ? fmt::format("runtime.{}.running", engine.name)
+                                    : "systemctl enable --now " + name);
 }
 
 void socket(const Subject& s, Verdicts& out) {
   if (!uses(s, Engine::containerd)) return out.not_applicable("the runtime is not containerd");
-  if (!s.facts.runtime.containerd || !is_active(s.facts, "containerd.service"))
+  if (!s.facts.runtime.containerd || !is_running(s.facts, "containerd.service"))
     return out.skip("containerd does not run");
   if (!s.facts.runtime.containerd->socket)
     return out.fail(

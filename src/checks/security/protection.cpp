@@ -1,3 +1,4 @@
+#include "gpuadm/base/shell.hpp"
 #include "gpuadm/base/text.hpp"
 
 #include "checks/queries.hpp"
@@ -21,6 +22,20 @@ std::optional<double> time_of(std::string_view record) {
   return base::to_real(rest.substr(0, rest.find(':')));
 }
 
+/// The value of a field of an audit record, without quotes; empty: it has none.
+std::string field_of(const std::string& record, const std::string& name) {
+  const std::size_t at = record.find(" " + name + "=\"");
+  if (at == std::string::npos) return {};
+  const std::size_t begin = at + name.size() + 3;
+  return base::printable(record.substr(begin, record.find('"', begin) - begin), 80);
+}
+
+/// Whether systemd could not execute the program of a unit: the file has a wrong label.
+bool is_of_systemd(const std::string& record) {
+  return record.contains("{ execute") && record.contains("scontext=system_u:system_r:init_t") &&
+         !field_of(record, "name").empty();
+}
+
 void denials(const Subject& s, Verdicts& out) {
   if (!s.facts.security.selinux) return out.skip("SELinux is not enabled");
   if (!s.facts.security.selinux_denials) return out.unknown("/var/log/audit/audit.log could not be read");
@@ -32,6 +47,13 @@ void denials(const Subject& s, Verdicts& out) {
     ++recent;
     last = record;
   }
+  if (recent > 0 && *s.facts.security.selinux == "enforcing" && is_of_systemd(last))
+    return out.fail(Severity::warning,
+                    fmt::format("SELinux does not let systemd execute {}", field_of(last, "name")),
+                    fmt::format("{} records, the last: {}", recent, last.substr(0, 300)),
+                    fmt::format("restorecon -v $(command -v {}): the label of the file is not that of a "
+                                "program; then start its unit again",
+                                base::quote(field_of(last, "name"))));
   if (recent > 0)
     out.fail(*s.facts.security.selinux == "enforcing" ? Severity::warning : Severity::note,
              "SELinux has denied container accesses today",

@@ -120,6 +120,8 @@ void read_files(const Sections& sections, Facts& facts) {
   });
   if (const Section* gcc = sections.find("gcc"); gcc && gcc->status == 0)
     facts.nvidia.gcc = known(gcc->first());
+  for (const std::string_view line : sections.lines("driver-build-log"))
+    facts.nvidia.build_log.emplace_back(line);
   sections.each("/etc/modprobe.d/", ".conf", read);
   sections.each("/usr/lib/modprobe.d/", ".conf", read);
 }

@@ -239,6 +239,7 @@ constexpr std::array forms = std::to_array<SectionForm>({
     {"crio", with<crio>, version, some, zero},
     {"nvidia-ctk", with<ctk>, version, some, any},
     {"gcc", nullptr, version, some, any},
+    {"driver-build-log", nullptr, nullptr, some, zero},
     {"fabricmanager", with<manager>, version, some, zero},
     {"fabricmanager-log", nullptr, log_line, some, zero},
     {"dev-char", with_dev_files, path, all, none},

@@ -103,6 +103,7 @@ Tree nvidia_tree(const Facts& f) {
        {"danglingLibraries", Tree::list_of(f.nvidia.dangling_libraries)},
        {"linkerFolders", map_of(f.nvidia.linker_folders)},
        {"gcc", tree_of(f.nvidia.gcc)},
+       {"buildLog", Tree::list_of(f.nvidia.build_log)},
        {"kernelCompiler", f.kernel.compiler},
        {"nvswitches", Tree::list_of(f.nvidia.nvswitches)},
        {"nvlinkManagers", Tree::list_of(f.nvidia.nvlink_managers)},

@@ -5,26 +5,27 @@
 
 namespace report {
 
+int rank(const Finding* finding) {
+  if (finding->verdict == Verdict::unknown) return 3;
+  return 2 - static_cast<int>(finding->severity);
+}
+
 namespace {
 
 /// The root cause of a finding among those shown: the finding itself if nothing explains it, or if the causes
-/// are cyclic.
+/// are cyclic. A note, and what is unknown, explain nothing that is worse.
 const Finding* root(const Finding* finding, std::span<const Finding* const> shown) {
   const Finding* at = finding;
   for (std::size_t hop = 0; hop <= shown.size(); ++hop) {
     const auto cause = std::ranges::find(shown, at->caused_by, &Finding::id);
-    if (cause == shown.end()) return at;
+    const bool explains = cause != shown.end() && (rank(*cause) < 2 || rank(*cause) <= rank(at));
+    if (!explains) return at;
     at = *cause;
   }
   return finding;
 }
 
 }  // namespace
-
-int rank(const Finding* finding) {
-  if (finding->verdict == Verdict::unknown) return 3;
-  return 2 - static_cast<int>(finding->severity);
-}
 
 std::string_view kind(const Finding& finding) {
   return finding.verdict == Verdict::unknown ? "unknown" : name_of(finding.severity);

@@ -120,7 +120,7 @@ std::string needs_of(const QueuedJob& job) {
   return base::join(parts, ", ");
 }
 
-/// "2026-12-01 14:02 UTC"; empty: it is no such time.
+/// "2026-12-01 14:02 UTC"; empty: it is not a time.
 std::string minute_of(const std::string& time) {
   const auto seconds = base::parse_time(time);
   if (!seconds) return {};
@@ -129,7 +129,7 @@ std::string minute_of(const std::string& time) {
 }
 
 /// Who has GPUs of the kinds that the job needs: "anna/ddp has 2 since 2026-12-01 14:02 UTC". Jobs of other
-/// queues can lend or take back GPUs, so they count, too.
+/// queues can have borrowed GPUs, so they count, too.
 std::string holders_of(const QueuedJob& job, const std::vector<QueuedJob>& jobs) {
   constexpr std::size_t most = 3;
   std::vector<std::pair<std::string, std::string>> holders;  // since, and the words

@@ -69,7 +69,7 @@ Result<> confirm(const NotebookResizeOptions& options, const Resize& resize, boo
                     yes ? "" : "add -y to resize it");
 }
 
-/// The live Deployment with the new sizes, if the cluster has room for them.
+/// The live Deployment with the new sizes, if the cluster has enough for them.
 Result<Tree> plan_resize(const NotebookResizeOptions& options, const Resize& resize,
                          const std::vector<Tree>& objects, const Tree& live, ReachedCluster& cluster,
                          const Io& io) {
