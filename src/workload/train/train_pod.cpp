@@ -15,7 +15,7 @@ namespace {
 using base::Fault;
 using base::Tree;
 
-constexpr int highest_port = 65'535;
+constexpr int last_port = 65'535;
 
 Tree empty_volume(const std::string& name) {
   return Tree::map_of({{"name", name}, {"emptyDir", Tree::map()}});
@@ -182,7 +182,7 @@ std::string source_name(const TrainJob& job) {
 
 int ssh_port_of(const TrainJob& job, int rank) {
   if (rank > 0 || !is_on_host_network(job.role_of(0).pod)) return job.ssh_port;
-  return job.ssh_port < highest_port ? job.ssh_port + 1 : job.ssh_port - 1;
+  return job.ssh_port < last_port ? job.ssh_port + 1 : job.ssh_port - 1;
 }
 
 std::string claims_name(const TrainJob& job, const Role& role) {
