@@ -3,12 +3,11 @@
 # Rank 0 waits for all of them, writes host files, and runs its command, which is in the arguments (mpirun ...). Each process that mpirun
 # starts gets RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR and MASTER_PORT of its own. Variables: GPUADM_RANK, GPUADM_RANKS,
 # GPUADM_LAUNCHER (address of rank 0), GPUADM_POD_IP, GPUADM_HOST (name of this rank in /etc/mpi/hostfile; empty: its address), GPUADM_SLOTS
-# (0: none on this rank), GPUADM_MAIN_PORT, GPUADM_MEET (seconds), GPUADM_KEYS (a folder with keys), GPUADM_MPI (an empty folder of this
+# (0: none on this rank), GPUADM_MAIN_PORT, GPUADM_SSHD_PORT (of the server of this rank), GPUADM_SSH_PORT (of rank 0; on rank 0: of the others), GPUADM_MEET (seconds), GPUADM_KEYS (a folder with keys), GPUADM_MPI (an empty folder of this
 # pod), GPUADM_HOSTS (/etc/mpi), GPUADM_HOSTS_FORM (openmpi, openmpi-v1, hydra). Everything is written there: the home directory may be on a volume that others use.
 set -u
 umask 077
 fail() { echo "gpuadm: $*" >&2 && exit 1; }
-port=2222
 place=$GPUADM_MPI/rank
 mkdir -p "$place/hosts" "$place/bin" || fail "cannot create $place"
 
@@ -39,7 +38,7 @@ connect() {
   # mpirun starts ssh itself. It finds this one first, which has the configuration of the job.
   cat >"$place/ssh_config" <<end || fail "cannot write to $place"
 Host *
-  Port $port
+  Port $GPUADM_SSH_PORT
   IdentityFile $place/client
   IdentitiesOnly yes
   UserKnownHostsFile $place/known
@@ -67,7 +66,7 @@ end
 exec /bin/sh -c "\$SSH_ORIGINAL_COMMAND"
 end
   cat >"$place/sshd_config" <<end
-Port $port
+Port $GPUADM_SSHD_PORT
 HostKey $place/host
 AuthorizedKeysFile $place/authorized
 StrictModes no
@@ -93,7 +92,7 @@ if [ "$GPUADM_RANK" != 0 ]; then
   while [ "$begun" = no ]; do
     answer=$(ssh "$GPUADM_LAUNCHER" sh -c "'$report'" gpuadm "$GPUADM_RANK" "$GPUADM_POD_IP" "$GPUADM_SLOTS" "$place" "${GPUADM_HOST:-$GPUADM_POD_IP}" 2>&1)
     case $answer in reported*) begun=yes ;; esac
-    [ "$begun" = yes ] || [ "$(date +%s)" -lt "$deadline" ] || fail "rank 0 did not answer at $GPUADM_LAUNCHER port $port within ${GPUADM_MEET}s: $answer"
+    [ "$begun" = yes ] || [ "$(date +%s)" -lt "$deadline" ] || fail "rank 0 did not answer at $GPUADM_LAUNCHER port $GPUADM_SSH_PORT within ${GPUADM_MEET}s: $answer"
     [ "$begun" = yes ] || sleep 1
   done
   exit 0

@@ -73,10 +73,48 @@ std::string compressed_type(const Tree& settings) {
   return {};
 }
 
+/// kv_cache_scheme of compressed-tensors and ModelOpt, kv_cache_quant_algo of ModelOpt, there or in a part
+/// "quantization". ModelOpt's counts only with dynamic: false (get_kv_cache_quant_algo_string of vLLM).
+std::string cache_type_of(const Tree& settings, bool is_modelopt) {
+  const Tree* inner = settings.find("quantization");
+  for (const Tree* one : {inner && inner->is_map() ? inner : &settings, &settings}) {
+    const Tree *scheme = one->find("kv_cache_scheme"), *dynamic = scheme ? scheme->find("dynamic") : nullptr;
+    if (!scheme || scheme->is_null()) continue;
+    const std::int64_t bits = number_of(*scheme, {"num_bits"});
+    if (bits == 8 && text_of(*scheme, "type") == "float" &&
+        (!is_modelopt || (dynamic && dynamic->as_bool() == false)))
+      return "fp8";
+    return bits > 0 ? fmt::format("{} bits ({}){}", bits, base::printable(text_of(*scheme, "type"), 20),
+                                  is_modelopt && !dynamic ? " without dynamic: false" : "")
+                    : "an unknown type";
+  }
+  for (const Tree* one : {inner && inner->is_map() ? inner : &settings, &settings})
+    if (const std::string name = base::lower(text_of(*one, "kv_cache_quant_algo"));
+        !name.empty() && name != "auto" && name != "none")
+      return name.starts_with("fp8") ? "fp8" : base::printable(name, 20);
+  return {};
+}
+
+const Tree* quantization_settings(const Tree& config, const Tree& part) {
+  for (const Tree* one : {&config, &part})
+    if (const Tree* settings = one->find("quantization_config"); settings && settings->is_map())
+      return settings;
+  return nullptr;
+}
+
+void read_cache_type(const Tree& config, const Tree& part, Model& model) {
+  const Tree* settings = quantization_settings(config, part);
+  if (!settings) return;
+  const std::string method = text_of(*settings, "quant_method");
+  // "modelopt", "modelopt_fp4", "modelopt_mixed"
+  const bool is_modelopt = method.starts_with("modelopt");
+  model.cache_type = cache_type_of(*settings, is_modelopt);
+  model.cache_method = is_modelopt ? "modelopt" : base::printable(method, 40);
+}
+
 Quantization quantization_of(const Tree& config, const Tree& part) {
-  const Tree* settings = config.find("quantization_config");
-  if (!settings || !settings->is_map()) settings = part.find("quantization_config");
-  if (!settings || !settings->is_map()) return {};
+  const Tree* settings = quantization_settings(config, part);
+  if (!settings) return {};
   Quantization quantization{base::printable(text_of(*settings, "quant_method"), 40), {}};
   const std::string& method = quantization.method;
   const std::int64_t bits = number_of(*settings, {"bits", "w_bit"});
@@ -105,6 +143,7 @@ std::string read_layer_types(const Tree& config, Shape& shape) {
     const std::string kind = type.text();
     if (kind == "chunked_attention" && shape.window == 0)
       shape.window = number_of(config, {"attention_chunk_size"});
+    shape.chunked = shape.chunked || kind == "chunked_attention";
     if (kind != "full_attention" && kind != "sliding_attention" && kind != "chunked_attention")
       return fmt::format("gpuadm does not know layers of the kind {}", base::printable(kind, 40));
     shape.has_window.push_back(kind != "full_attention");
@@ -140,7 +179,10 @@ Shape shape_of(const Tree& config, const Architecture* row) {
     shape.from_layer = number_of(config, {"max_window_layers"});
     if (!is_true(config, "use_sliding_window")) shape.window = 0;
   }
-  if (const auto chunk = number_of(config, {"attention_chunk_size"}); shape.window == 0) shape.window = chunk;
+  if (const auto chunk = number_of(config, {"attention_chunk_size"}); shape.window == 0 && chunk > 0) {
+    shape.window = chunk;
+    shape.chunked = true;
+  }
   return shape;
 }
 
@@ -169,6 +211,7 @@ Result<Config> read_config(const File& file) {
   model.architecture = base::printable(architecture_of(tree), 100);
   const Architecture* row = find_architecture(model.architecture);
   config.quantization = quantization_of(tree, part);
+  read_cache_type(tree, part, model);
   for (const Tree* one : {&part, &tree})
     for (const char* key : {"torch_dtype", "dtype"})
       if (model.compute.empty()) model.compute = short_type(text_of(*one, key));

@@ -21,15 +21,43 @@ constexpr std::uint64_t mib = 1u << 20, gib = 1u << 30;
 /// SGLang: 0.9 for weights and cache (--mem-fraction-static), everything else is in the remaining part
 /// (https://docs.sglang.io/docs/advanced_features/server_arguments).
 ///
+/// The type of the cache: vLLM takes that of compressed-tensors (Attention in vllm/model_executor/layers/
+/// attention.py, kv_cache_scheme) and of ModelOpt (vllm/utils/torch_utils.py,
+/// get_kv_cache_quant_algo_string); SGLang that of ModelOpt (configure_kv_cache_dtype).
+///
 /// llama.cpp: all of the memory. The compute buffer is that of a micro-batch of 512 tokens (--ubatch-size)
 /// with logits of 32 bits: 258.5 MiB for Llama 3 8B, whose vocabulary has 128,256 tokens; the CUDA context
 /// has 300 to 500 MiB. Ollama runs llama.cpp.
 constexpr std::array engines = {
-    EngineMemory{"vllm", 0.9, 1792 * mib, 512 * mib, 8192, 256, 2, 10, true, 2 * gib,
-                 "--gpu-memory-utilization", "--max-model-len"},
-    EngineMemory{"sglang", 0.9, 0, 0, 0, 0, 0, 0, true, 2 * gib, "--mem-fraction-static", "--context-length"},
-    EngineMemory{"llama.cpp", 1.0, 500 * mib, 0, 512, 512, 4, 4, false, 0, "--n-gpu-layers", "--ctx-size"},
-    EngineMemory{"ollama", 1.0, 500 * mib, 0, 512, 512, 4, 4, false, 0, "num_gpu", "num_ctx"},
+    EngineMemory{"vllm",
+                 0.9,
+                 1792 * mib,
+                 512 * mib,
+                 8192,
+                 256,
+                 2,
+                 10,
+                 true,
+                 2 * gib,
+                 "--gpu-memory-utilization",
+                 "--max-model-len",
+                 {"compressed-tensors", "modelopt"}},
+    EngineMemory{"sglang",
+                 0.9,
+                 0,
+                 0,
+                 0,
+                 0,
+                 0,
+                 0,
+                 true,
+                 2 * gib,
+                 "--mem-fraction-static",
+                 "--context-length",
+                 {"modelopt"}},
+    EngineMemory{
+        "llama.cpp", 1.0, 500 * mib, 0, 512, 512, 4, 4, false, 0, "--n-gpu-layers", "--ctx-size", {}},
+    EngineMemory{"ollama", 1.0, 500 * mib, 0, 512, 512, 4, 4, false, 0, "num_gpu", "num_ctx", {}},
 };
 
 }  // namespace

@@ -40,15 +40,28 @@ void enter_most(Fit& fit, const Model& model, const Memory& memory) {
   fit.most_concurrency = one > 0 ? static_cast<std::uint64_t>(remaining / one) : 0;
 }
 
+/// "auto" is what the files of the model want, if the engine takes that.
+Demand resolved(const Model& model, const Demand& demand, const EngineMemory& engine) {
+  Demand all = demand;
+  if (wants_cache_type(model, demand) && find_cache_type(model.cache_type) &&
+      std::ranges::find(engine.cache_methods, model.cache_method) != engine.cache_methods.end())
+    all.cache_type = model.cache_type;
+  return all;
+}
+
 }  // namespace
 
-Fit fit(const Model& model, const Demand& demand) {
+bool wants_cache_type(const Model& model, const Demand& demand) {
+  return !model.cache_type.empty() && (demand.cache_type.empty() || demand.cache_type == "auto");
+}
+
+Fit fit(const Model& model, const Demand& asked) {
   Fit fit;
-  fit.engine = demand.engine.empty() ? std::string(default_engine(model)) : demand.engine;
-  fit.gpus = std::max(demand.gpus, 1);
-  fit.concurrency = std::max(demand.concurrency, 1);
-  fit.context = demand.context > 0 ? demand.context : model.context;
-  fit.free = std::min(demand.memory_free.value_or(demand.memory_total), demand.memory_total);
+  fit.engine = asked.engine.empty() ? std::string(default_engine(model)) : asked.engine;
+  fit.gpus = std::max(asked.gpus, 1);
+  fit.concurrency = std::max(asked.concurrency, 1);
+  fit.context = asked.context > 0 ? asked.context : model.context;
+  fit.free = std::min(asked.memory_free.value_or(asked.memory_total), asked.memory_total);
   fit.disk = model.stored;
   fit.host_memory = model.largest_file;
   fit.weights = model.bytes / static_cast<std::uint64_t>(fit.gpus);
@@ -59,9 +72,10 @@ Fit fit(const Model& model, const Demand& demand) {
         {Remark::Weight::unknown,
          fmt::format("the memory that the engine {} needs is unknown", base::printable(fit.engine, 60)),
          {}});
-    fit.verdict = verdict_of(fit, demand);
+    fit.verdict = verdict_of(fit, asked);
     return fit;
   }
+  const Demand demand = resolved(model, asked, *engine);
   const auto usable = static_cast<std::uint64_t>(static_cast<double>(demand.memory_total) * engine->usable);
   fit.available = std::min(fit.free, usable);
   fit.shm = fit.gpus > 1 ? engine->shm : 0;
@@ -74,7 +88,10 @@ Fit fit(const Model& model, const Demand& demand) {
     fit.bytes_per_token = memory.bytes_per_token();
     // More than any memory; a larger number would not fit into 64 bits.
     constexpr double most_bytes = 9e18;
-    if (fit.context > 0)
+    // Its type is unknown.
+    const bool is_open = wants_cache_type(model, demand);
+    if (is_open) fit.bytes_per_token.reset();
+    if (fit.context > 0 && !is_open)
       fit.cache = static_cast<std::uint64_t>(std::min(
           std::ceil(memory.cache(fit.context, static_cast<std::uint64_t>(fit.concurrency))), most_bytes));
   }

@@ -107,6 +107,7 @@ Result<Model> read_folder(const Files& files, const File& config_file) {
   if (files.index_only && index) {
     if (index->total == 0) return bad_file(index_name, "does not say the size of the weights");
     enter_index(model, *index, config.quantization);
+    model.weights_read = false;
     return std::move(model);
   }
   const auto weight = TRY(weight_files(files, index));

@@ -3,6 +3,8 @@
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/model/types.hpp"
 
+#include "model/memory.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,6 +22,9 @@ class Remarks {
 
   std::vector<Remark> all() {
     if (!model_.is_known()) add(Weight::unknown, fmt::format("the cache is unknown: {}", model_.unknown));
+    weights();
+    cache_type();
+    chunks();
     divide();
     types();
     driver();
@@ -32,6 +37,43 @@ class Remarks {
  private:
   void add(Weight weight, std::string what, std::string fix = {}) {
     remarks_.push_back({weight, std::move(what), std::move(fix)});
+  }
+
+  void weights() {
+    if (!model_.weights_read)
+      add(Weight::warns, "the weights were not read: their size is the total_size of the index");
+  }
+
+  void cache_type() {
+    if (wants_cache_type(model_, demand_))
+      add(Weight::unknown,
+          fmt::format("the model wants a cache of {}, and gpuadm does not know whether {} uses that",
+                      model_.cache_type, engine_.name),
+          "--cache-type fp8, or f16");
+  }
+
+  /// VllmConfig of vLLM (vllm/config/vllm.py, attention_chunk_size): the hybrid cache manager, which stores
+  /// only the window, is off for such models in older versions, and with speculative decoding by EAGLE.
+  void chunks() {
+    Model whole = model_;
+    int layers = 0;
+    for (CacheLayers& one : whole.cache) {
+      if (!one.chunked) continue;
+      layers += one.layers;
+      one.window = 0;
+    }
+    if (layers == 0 || engine_.name != "vllm" || !fit_.cache || demand_.memory_total == 0) return;
+    const CacheType* type = find_cache_type(demand_.cache_type);
+    const Memory memory(whole, engine_, fit_.gpus, type ? *type : cache_types[0]);
+    const double cache = memory.cache(fit_.context, static_cast<std::uint64_t>(fit_.concurrency));
+    if (static_cast<double>(fit_.weights + fit_.overhead.value_or(0)) + cache <=
+        static_cast<double>(fit_.available))
+      return;
+    add(Weight::unknown,
+        fmt::format("older versions of vLLM store all tokens in {} layers that attend to chunks: their cache "
+                    "would be {}",
+                    layers, base::human_bytes(static_cast<unsigned long long>(std::min(cache, 9e18)))),
+        "VLLM_ALLOW_CHUNKED_LOCAL_ATTN_WITH_HYBRID_KV_CACHE=1");
   }
 
   void divide() {

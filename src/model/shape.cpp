@@ -77,8 +77,10 @@ void describe_cache(Model& model, const Shape& shape, const Architecture* row) {
     one.values =
         static_cast<std::uint64_t>(latent ? shape.kv_rank + shape.rope_size
                                           : kv_heads_of(shape, layer) * (shape.key_size + shape.value_size));
-    if (shape.window > 0 && layer_has_window(shape, *row, layer))
+    if (shape.window > 0 && layer_has_window(shape, *row, layer)) {
       one.window = static_cast<std::uint64_t>(shape.window);
+      one.chunked = shape.chunked;
+    }
     if (one.values == 0) continue;  // a layer without attention
     const auto same = std::ranges::find_if(model.cache, [&](const CacheLayers& layers) {
       return layers.values == one.values && layers.window == one.window;

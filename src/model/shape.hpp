@@ -16,6 +16,7 @@ struct Shape {
   std::int64_t key_size = 0, value_size = 0;
   std::int64_t kv_rank = 0, rope_size = 0;  ///< of MLA
   std::int64_t window = 0;
+  bool chunked = false;               ///< the window is a chunk
   std::vector<bool> has_window = {};  ///< of each layer; empty: by the row of the architecture
   std::int64_t every = 0;             ///< of Windows::alternating; 0: the row's
   std::int64_t from_layer = 0;        ///< of Windows::from_layer

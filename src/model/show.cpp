@@ -63,6 +63,7 @@ Tree to_tree(const Model& model) {
     cache.push(Tree::map_of({{"layers", layers.layers},
                              {"valuesPerToken", layers.values},
                              {"window", layers.window},
+                             {"chunked", layers.chunked},
                              {"dividedByHeads", layers.by_heads}}));
   return Tree::map_of({{"place", model.place},
                        {"format", model.format == Format::gguf ? "gguf" : "safetensors"},
@@ -74,6 +75,8 @@ Tree to_tree(const Model& model) {
                        {"files", model.files},
                        {"type", model.type},
                        {"quantization", model.quantization},
+                       {"cacheType", model.cache_type},
+                       {"weightsRead", model.weights_read},
                        {"layers", model.layers},
                        {"heads", model.heads},
                        {"kvHeads", model.kv_heads},

@@ -38,7 +38,7 @@ done
 run_rank() { # run_rank NUMBER COMMAND...
   local number=$1
   shift
-  ip netns exec "$namespace-$number" unshare -mu env HOME=/root GPUADM_RANK="$number" GPUADM_RANKS=2 GPUADM_LAUNCHER=10.99.0.1 GPUADM_MAIN_PORT=29500 \
+  ip netns exec "$namespace-$number" unshare -mu env HOME=/root GPUADM_RANK="$number" GPUADM_RANKS=2 GPUADM_LAUNCHER=10.99.0.1 GPUADM_MAIN_PORT=29500 GPUADM_SSHD_PORT="$((2222 + number))" GPUADM_SSH_PORT="$((2223 - number))" \
     GPUADM_POD_IP="10.99.0.$((number + 1))" GPUADM_HOST="pi-worker-$number.pi.default.svc" GPUADM_HOSTS="$place/hosts" GPUADM_HOSTS_FORM=openmpi \
     GPUADM_SLOTS="${slots:-4}" GPUADM_MEET=30 GPUADM_KEYS="$place/keys" GPUADM_MPI="$place/mpi" "${variables[@]}" sh rank "$@"
 }

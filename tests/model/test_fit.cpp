@@ -208,3 +208,50 @@ TEST_CASE("fit: sizes that cannot be are too large, and do not overflow") {
   CHECK(fit.verdict == model::Verdict::does_not_fit);
   CHECK(fit.cache == 9'000'000'000'000'000'000ull);
 }
+
+TEST_CASE("fit: the type of the cache is that of the files, where the engine takes it") {
+  model::Model model = llama();
+  model.cache_type = "fp8";
+  model.cache_method = "compressed-tensors";
+  auto fit = model::fit(model, h100(32768, 4));
+  CHECK(fit.verdict == model::Verdict::fits);
+  CHECK(fit.cache == 8 * gib);
+  model::Demand demand = h100(32768, 4);
+  demand.engine = "sglang";
+  fit = model::fit(model, demand);
+  CHECK(fit.verdict == model::Verdict::unknown);
+  CHECK(!fit.cache);
+  CHECK(has_remark(fit, Weight::unknown, "the model wants a cache of fp8"));
+  demand.cache_type = "f16";
+  fit = model::fit(model, demand);
+  CHECK(fit.cache == 16 * gib);
+  CHECK(fit.verdict == model::Verdict::fits);
+  model.cache_method = "modelopt";
+  demand.cache_type = "auto";
+  CHECK(model::fit(model, demand).cache == 8 * gib);
+  model.cache_type = "4 bits (int)";
+  fit = model::fit(model, h100(32768, 4));
+  CHECK(fit.verdict == model::Verdict::unknown);
+  CHECK(has_remark(fit, Weight::unknown, "4 bits (int)"));
+}
+
+TEST_CASE("fit: chunks that only some versions of vLLM use do not make a model fit") {
+  model::Model model = llama();
+  model.cache = {{24, 2048, 8192, true, true}, {8, 2048, 0, true}};
+  auto fit = model::fit(model, h100(32768, 4));
+  CHECK(fit.verdict == model::Verdict::fits);
+  CHECK(fit.remarks.empty());
+  fit = model::fit(model, h100(131072, 6));
+  CHECK(fit.verdict == model::Verdict::unknown);
+  CHECK(has_remark(fit, Weight::unknown, "24 layers that attend to chunks: their cache would be 96.0 GiB"));
+  model.cache.front().chunked = false;
+  CHECK(model::fit(model, h100(131072, 6)).verdict == model::Verdict::fits);
+}
+
+TEST_CASE("fit: weights of which only the size is known are named") {
+  model::Model model = llama();
+  model.weights_read = false;
+  const auto fit = model::fit(model, h100(32768, 4));
+  CHECK(fit.verdict == model::Verdict::fits);
+  CHECK(has_remark(fit, Weight::warns, "the weights were not read"));
+}

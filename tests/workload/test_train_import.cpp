@@ -62,11 +62,11 @@ TEST_CASE("a manifest of another system becomes Jobs, or each field that is not 
 }
 
 TEST_CASE("another kind of manifest is refused with the kinds that can be imported") {
-  const auto document = base::yaml::read("apiVersion: apps/v1\nkind: Deployment\n", "d.yaml");
+  const auto document = base::yaml::read("apiVersion: apps/v1\nkind: DaemonSet\n", "d.yaml");
   REQUIRE(document);
   const auto import = workload::import_train({*document}, "d.yaml");
   REQUIRE(!import);
-  CHECK(import.error().what == "d.yaml: not a training job: kind Deployment, apiVersion apps/v1");
+  CHECK(import.error().what == "d.yaml: not a training job: kind DaemonSet, apiVersion apps/v1");
   CHECK(import.error().hint.find("PyTorchJob") != std::string::npos);
 }
 

@@ -26,6 +26,7 @@ struct RankContainer {
   std::string job, host, subdomain;
   std::vector<std::string> command, arguments, expanded;
   std::vector<std::pair<std::string, std::string>> environment;
+  std::vector<std::string> host_ports;
   std::map<std::string, std::string> mounts;  ///< volumes by their directories
   std::map<std::string, std::string> aliases;
   std::map<std::string, std::string> labels;
@@ -96,6 +97,9 @@ RankContainer container_of(const Tree& job, int number) {
     rank.command.erase(rank.command.begin(), rank.command.begin() + 4);
   rank.arguments = words_of(container, "args");
   for (const std::string& word : rank.arguments) rank.expanded.push_back(expanded(word, rank));
+  if (const Tree* ports = container.find("ports"))
+    for (const Tree& port : ports->items())
+      if (const Tree* number = port.find("hostPort")) rank.host_ports.push_back(number->text());
   if (const Tree* mounts = container.find("volumeMounts"))
     for (const Tree& mount : mounts->items())
       rank.mounts[text_at(mount, {"mountPath"})] = text_at(mount, {"name"});
@@ -148,6 +152,7 @@ std::string as_text(const RankContainer& rank, int number) {
   if (!rank.expanded.empty()) text += "  arguments: " + base::join(rank.expanded, " ") + "\n";
   for (const auto& [name, value] : rank.environment)
     if (!is_usual(name)) text += fmt::format("  {}={}\n", name, value);
+  for (const std::string& port : rank.host_ports) text += fmt::format("  port {} of its node\n", port);
   for (const auto& [directory, volume] : rank.mounts) text += fmt::format("  {} is {}\n", directory, volume);
   for (const auto& [name, address] : rank.aliases) text += fmt::format("  {} is {}\n", name, address);
   return text;
@@ -178,6 +183,9 @@ void read_objects(const workload::TrainJob& job, ImportOutcome& outcome) {
     for (const Tree& one : list->items())
       outcome.text +=
           fmt::format("initContainers: {} {}\n", text_at(one, {"name"}), text_at(one, {"restartPolicy"}));
+  if (const Tree* queue = first.at({"metadata", "labels", "kueue.x-k8s.io/queue-name"}))
+    outcome.text +=
+        fmt::format("queue: {}{}\n", queue->text(), first.at({"spec", "suspend"}) ? ", suspended" : "");
   if (const Tree* restarts = first.at({"metadata", "annotations", "gpuadm.io/restarts"}))
     outcome.text += "restarts: " + restarts->text() + "\n";
 }
@@ -192,7 +200,10 @@ ImportOutcome import_outcome(const fs::path& folder) {
     return outcome;
   }
   const auto import = workload::import_train(*documents, "manifest.yaml", {.suffix = "x7k2p"});
-  REQUIRE_MESSAGE(import, import.error().what);
+  if (!import) {
+    outcome.text = "error: " + import.error().what + "; " + import.error().hint + "\n";
+    return outcome;
+  }
   for (const std::string& problem : import->problems) outcome.text += "problem: " + problem + "\n";
   for (const std::string& note : import->notes) outcome.text += "note: " + note + "\n";
   outcome.hosts = import->job.hosts;

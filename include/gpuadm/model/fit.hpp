@@ -4,6 +4,7 @@
 #include "gpuadm/base/version.hpp"
 #include "gpuadm/model/model.hpp"
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -28,6 +29,8 @@ struct EngineMemory {
   std::uint64_t shm = 0;      ///< bytes in /dev/shm with several GPUs
   std::string_view reduce;    ///< the option that makes it use less memory
   std::string_view limit;     ///< the option for the context
+  /// Quantizations whose type of the cache the engine uses, unless an option says another one.
+  std::array<std::string_view, 2> cache_methods = {};
 };
 
 /// The row of an engine: "vllm", "sglang", "llama.cpp", "ollama". nullptr: its use of memory is unknown.

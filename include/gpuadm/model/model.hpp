@@ -19,6 +19,7 @@ struct CacheLayers {
   std::uint64_t values = 0;
   std::uint64_t window = 0;  ///< tokens that the layer attends to, and stores; 0: all
   bool by_heads = true;      ///< false: every GPU of tensor parallelism stores all of it
+  bool chunked = false;      ///< the window is a chunk, as in Llama 4
   friend bool operator==(const CacheLayers&, const CacheLayers&) = default;
 };
 
@@ -37,6 +38,9 @@ struct Model {
   int files = 0;
   std::string type;  ///< of most weights: a name of types.hpp, "bf16", "fp8", "mxfp4", or of GGUF, "Q4_K"
   std::string quantization;  ///< "awq", "fp8", "mxfp4"; for GGUF the type of most weights; empty: none
+  std::string cache_type;    ///< that the files want: a name of types.hpp, or another one; empty: not said
+  std::string cache_method;  ///< of the quantization that wants it: "compressed-tensors", "modelopt"
+  bool weights_read = true;  ///< false: only the size that an index says is known
   std::string compute;       ///< the type that the engine computes in: "bf16", "f16", "f32"; empty: not said
 
   int layers = 0, heads = 0, kv_heads = 0, head_size = 0;

@@ -35,7 +35,8 @@ struct File {
 struct Files {
   std::string place;  ///< for errors: "models:/llama-8b", "hf:ORG/NAME"
   std::vector<File> files;
-  bool index_only = false;  ///< weights have neither size nor head: a hub that was asked for the index alone
+  bool index_only =
+      false;  ///< there are no weights: a hub was asked for the index alone, or a folder has no more
 };
 
 /// The model in these files. Fault::parse names file and reason: an HTML page, a git-lfs pointer, a file that

@@ -51,7 +51,8 @@ struct TrainJob {
   std::string instance;  ///< value of instance_label; empty: none
   Framework framework = Framework::plain;
   std::vector<Role> roles;
-  int processes = 1;      ///< of torchrun in each pod, and MPI slots of a rank
+  /// Of torchrun in each pod, and MPI slots of a rank; 0: one for each GPU of the rank.
+  int processes = 1;
   int port = 29500;       ///< at which ranks meet
   long long timeout = 0;  ///< seconds until the job is ended; 0: none
   Placement placement = Placement::one_per_node;
@@ -61,6 +62,7 @@ struct TrainJob {
   /// command cannot know them.
   std::vector<std::string> hosts;
   HostsForm hosts_form = HostsForm::openmpi;
+  int ssh_port = 2222;  ///< with MPI: at which the SSH servers of the ranks listen
   /// How often gpuadm starts all ranks again after one has failed. Nothing: it does not, and `train resume`
   /// needs a directory for checkpoints.
   std::optional<int> restarts;
@@ -72,6 +74,7 @@ struct TrainJob {
   [[nodiscard]] int ranks() const;
   /// The role of a rank.
   [[nodiscard]] const Role& role_of(int rank) const;
+  [[nodiscard]] int processes_of(int rank) const;
 };
 
 /// Whether gpuadm sets this variable of the ranks, so that the job must not: the ranks find each other and

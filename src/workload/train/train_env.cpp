@@ -115,6 +115,9 @@ void add_mpi(const TrainJob& job, std::optional<int> rank, const TrainContext& c
   env.set("GPUADM_RANKS", std::to_string(job.ranks()));
   env.set("GPUADM_LAUNCHER", address_of(job, 0, context));
   env.set("GPUADM_MAIN_PORT", std::to_string(job.port));
+  const int own = ssh_port_of(job, rank.value_or(0)), other = ssh_port_of(job, rank == 0 ? 1 : 0);
+  env.set("GPUADM_SSHD_PORT", std::to_string(own));
+  env.set("GPUADM_SSH_PORT", std::to_string(other));
   if (rank && !job.hosts.empty())
     env.set("GPUADM_HOST",
             fmt::format("{}.{}.{}.svc", job.hosts.at(static_cast<std::size_t>(*rank)), job.name, job.ns));
@@ -122,7 +125,8 @@ void add_mpi(const TrainJob& job, std::optional<int> rank, const TrainContext& c
   env.set("GPUADM_HOSTS_FORM", job.hosts_form == HostsForm::hydra        ? "hydra"
                                : job.hosts_form == HostsForm::openmpi_v1 ? "openmpi-v1"
                                                                          : "openmpi");
-  env.set("GPUADM_SLOTS", std::to_string(rank == 0 && !job.launcher_works ? 0 : job.processes));
+  env.set("GPUADM_SLOTS",
+          std::to_string(rank == 0 && !job.launcher_works ? 0 : job.processes_of(rank.value_or(0))));
   env.set("GPUADM_MEET", std::to_string(meeting_seconds));
   env.set("GPUADM_KEYS", std::string(keys_folder));
   env.set("GPUADM_MPI", std::string(mpi_folder));
@@ -142,7 +146,7 @@ void add_rendezvous(const TrainJob& job, std::optional<int> rank, const TrainCon
   env.set("MASTER_ADDR", is_own ? "$(GPUADM_POD_IP)" : address_of(job, 0, context));
   env.set("MASTER_PORT", std::to_string(job.port));
   env.set("PET_NNODES", std::to_string(job.ranks()));
-  env.set("PET_NPROC_PER_NODE", std::to_string(job.processes));
+  env.set("PET_NPROC_PER_NODE", std::to_string(job.processes_of(rank.value_or(0))));
   env.set("PET_NODE_RANK", "$(RANK)");
   env.set("PET_MASTER_ADDR", "$(MASTER_ADDR)");
   env.set("PET_MASTER_PORT", std::to_string(job.port));

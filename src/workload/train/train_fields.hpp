@@ -29,6 +29,8 @@ class TrainFields {
   void note(std::string_view key, std::string_view message);
   /// A note of the map itself.
   void remark(std::string_view message);
+  /// A note of a value somewhere below the map.
+  void remark(const base::Tree& at, std::string_view path, std::string_view message);
   /// A field that is not possible.
   void refuse(std::string_view key, std::string_view why);
   /// A problem of the map itself.
@@ -70,8 +72,10 @@ struct RoleOptions {
 void read_run_policy(TrainFields& fields, TrainJob& job);
 /// Merges roles with the same pod, which one Indexed Job can run.
 void merge_equal_roles(TrainJob& job);
-/// "auto", "gpu", or a number.
-[[nodiscard]] int processes_of(TrainFields& fields, std::string_view key, const TrainJob& job);
+/// Of "auto", "gpu" (0: one for each GPU), or a number.
+[[nodiscard]] int processes_of(TrainFields& fields, std::string_view key);
+/// The first container of a role, which trains; nullptr: it has none.
+[[nodiscard]] base::Tree* main_container(Role& role);
 /// Adds a variable to the container of each rank that does not have it.
 void add_variable(TrainJob& job, const std::string& name, const std::string& value);
 

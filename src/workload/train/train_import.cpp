@@ -1,6 +1,7 @@
 #include "gpuadm/workload/train_import.hpp"
 
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/workload/queue.hpp"
 
 #include "workload/train/train_fields.hpp"
 #include "workload/train/train_names.hpp"
@@ -14,30 +15,8 @@
 
 namespace workload {
 
-void read_job(TrainFields& spec, const ReadContext& context, TrainJob& job) {
-  // Kubernetes starts a rank again six times by default.
-  const bool has_limit = spec.has("backoffLimit");
-  const long long completions = spec.number("completions", 1);
-  const long long parallelism = spec.number("parallelism", completions);
-  if (parallelism != completions)
-    spec.refuse("parallelism", "differs from completions: all ranks of a training job run at the same time");
-  if (completions > 1 && spec.text("completionMode", "NonIndexed") != "Indexed")
-    spec.refuse("completions", "several pods without completionMode: Indexed have no ranks");
-  (void)spec.use("completionMode");
-  job.roles = {role_from(spec.below("template"),
-                         {.name = "worker", .replicas = completions, .image = context.image}, job)};
-  job.processes = processes_for(job.roles.front().gpus);
-  if (!has_limit) spec.remark(failure_note);
-  for (const char* key : {"podFailurePolicy", "successPolicy", "backoffLimitPerIndex", "maxFailedIndexes"})
-    spec.refuse(key, "a rank that fails ends the job");
-  for (const char* key : {"selector", "manualSelector"})
-    spec.refuse(key, "gpuadm selects pods by its labels");
-  spec.note("podReplacementPolicy", "pods are not replaced");
-}
-
 namespace {
 
-using base::Fault;
 using base::Tree;
 
 void refuse_hosts(TrainFields& spec, const TrainJob& job) {
@@ -64,10 +43,13 @@ struct Kind {
   bool has_run_policy;
 };
 
-constexpr std::array kinds = {
-    Kind{"PyTorchJob", "kubeflow.org/", read_pytorch, true},
-    Kind{"TFJob", "kubeflow.org/", read_tensorflow, true}, Kind{"MPIJob", "kubeflow.org/", read_mpi, true},
-    Kind{"TrainJob", "trainer.kubeflow.org/", read_train_job, false}, Kind{"Job", "batch/", read_job, false}};
+constexpr std::array kinds = {Kind{"PyTorchJob", "kubeflow.org/", read_pytorch, true},
+                              Kind{"TFJob", "kubeflow.org/", read_tensorflow, true},
+                              Kind{"MPIJob", "kubeflow.org/", read_mpi, true},
+                              Kind{"JAXJob", "kubeflow.org/", read_jax, true},
+                              Kind{"TrainJob", "trainer.kubeflow.org/", read_train_job, false},
+                              Kind{"JobSet", "jobset.x-k8s.io/", read_job_set, false},
+                              Kind{"Job", "batch/", read_job, false}};
 
 const Kind* kind_of(const Tree& document) {
   const Tree *kind = document.find("kind"), *version = document.find("apiVersion");
@@ -79,7 +61,7 @@ const Kind* kind_of(const Tree& document) {
 }
 
 /// Labels by which Kueue finds a Job, https://kueue.sigs.k8s.io/docs/tasks/run/jobs/.
-constexpr std::array queue_labels = {"kueue.x-k8s.io/queue-name", "kueue.x-k8s.io/priority-class"};
+constexpr std::array queue_labels = {queue_label, std::string_view("kueue.x-k8s.io/priority-class")};
 
 void read_metadata(TrainFields metadata, const std::string& suffix, TrainJob& job) {
   job.name = metadata.text("name");
@@ -90,7 +72,7 @@ void read_metadata(TrainFields metadata, const std::string& suffix, TrainJob& jo
     metadata.problem(valid.error().what);
   if (const auto valid = check_namespace(job.ns); !valid) metadata.problem(valid.error().what);
   TrainFields labels = metadata.below("labels");
-  for (const char* key : queue_labels)
+  for (const std::string_view key : queue_labels)
     if (const std::string value = labels.text(key); !value.empty()) job.labels.set(key, value);
   const bool only_queues = job.labels.entries().size() == labels.map().entries().size();
   if (!only_queues)
@@ -139,21 +121,11 @@ Result<TrainImport> import_train(const std::vector<Tree>& documents, std::string
   const std::vector<Tree> written = written_documents(documents);
   TrainImport import;
   TrainFile file = sort_documents(written, source, import);
-  if (!file.job) {
-    const Tree none, &first = written.empty() ? none : written.front();
-    const std::string kind = text_of(first, "kind"), version = text_of(first, "apiVersion");
-    return base::fail(
-        Fault::spec,
-        fmt::format("{}: not a training job: kind {}, apiVersion {}", source,
-                    kind.empty() ? "(none)" : base::printable(kind, 60),
-                    version.empty() ? "(none)" : base::printable(version, 60)),
-        kind == "Kustomization"
-            ? "kubectl kustomize DIR >job.yaml"
-            : "PyTorchJob, TFJob, MPIJob (kubeflow.org), TrainJob (trainer.kubeflow.org), Job (batch)");
-  }
+  if (!file.job) return no_train_manifest(written, source);
   const Kind* kind = kind_of(*file.job);
   import.kind = kind->kind;
   TrainJob& job = import.job;
+  job.queue = options.queue;
   // Other systems do not distribute pods over nodes.
   job.placement = Placement::anywhere;
   // Their programs find their checkpoints themselves.
@@ -180,7 +152,6 @@ Result<TrainImport> import_train(const std::vector<Tree>& documents, std::string
   refuse_variables(spec, job);
   refuse_hosts(spec, job);
   spec.end();
-  if (job.framework == Framework::plain) merge_equal_roles(job);
   add_operator_labels(*kind, job);
   if (job.roles.empty()) job.roles.push_back({});
   note_services(job, spec, import);

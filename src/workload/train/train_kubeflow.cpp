@@ -8,18 +8,13 @@
 #include <array>
 #include <span>
 
-/// PyTorchJob, TFJob and MPIJob: https://github.com/kubeflow/training-operator (release-1.9) and
-/// https://github.com/kubeflow/mpi-operator.
+/// PyTorchJob, TFJob and JAXJob: https://github.com/kubeflow/training-operator (release-1.9). When they have
+/// succeeded: UpdateJobStatus in pkg/controller.v1/*/*_controller.go.
 namespace workload {
 
 namespace {
 
 using base::Tree;
-
-/// A kind of replicas in a manifest, and the name of the role in TF_CONFIG.
-struct ReplicaKind {
-  const char *key, *role;
-};
 
 bool has_role(const TrainJob& job, std::string_view name) {
   return std::ranges::find(job.roles, name, &Role::name) != job.roles.end();
@@ -37,33 +32,6 @@ void read_port(std::string_view name, TrainJob& job) {
         job.port = static_cast<int>(*number);
     }
   }
-}
-
-/// `container`: the name of the one that trains.
-void read_replicas(TrainFields fields, std::span<const ReplicaKind> kinds, std::string_view container,
-                   const ReadContext& context, TrainJob& job) {
-  bool is_restarted = false;
-  for (const ReplicaKind& kind : kinds) {
-    if (!fields.has(kind.key)) continue;
-    TrainFields replica = fields.below(kind.key);
-    const long long count = replica.count("replicas", 1);
-    if (replica.text("restartPolicy", "Never") != "Never") is_restarted = true;
-    Role role = role_from(
-        replica.below("template"),
-        {.name = kind.role, .replicas = count, .image = context.image, .container = container}, job);
-    replica.end();
-    if (count == 0) continue;
-    // A launcher has no number.
-    const std::string host = fmt::format("{}-{}", job.name, base::lower(kind.key));
-    for (long long i = 0; i < count; ++i)
-      job.hosts.push_back(role.name == "launcher" ? host : fmt::format("{}-{}", host, i));
-    job.roles.push_back(std::move(role));
-  }
-  if (job.roles.empty()) fields.problem("no replicas");
-  // The operators create the pods of such replicas again; those of a launcher always.
-  if (!is_restarted && !has_role(job, "launcher")) job.restarts = 0;
-  if (is_restarted && job.restarts == 0) fields.remark(failure_note);
-  fields.end();
 }
 
 /// Options of torchrun (PET_*), as the operator sets them.
@@ -97,7 +65,60 @@ void read_elastic(TrainFields elastic, TrainJob& job) {
   elastic.end();
 }
 
+/// Programs that do not end by themselves: they wait for rank 0 to use their pods.
+bool idles(const Role& role) {
+  const Tree* containers = role.pod.find("containers");
+  if (!containers || containers->items().empty()) return false;
+  std::string text;
+  for (const char* key : {"command", "args"})
+    if (const Tree* words = containers->items().front().find(key))
+      for (const Tree& word : words->items()) text += word.text() + " ";
+  return std::ranges::any_of(std::array{"sleep inf", "sshd", "tail -f", "while true", "while :"},
+                             [&](const char* program) { return text.contains(program); });
+}
+
+/// The other roles end with the one that decides.
+void follow(const std::string& deciding, const char* field, const std::string& name, TrainFields& spec,
+            TrainJob& job) {
+  bool any = false;
+  for (Role& role : job.roles) {
+    role.ends_with_job = role.name != deciding;
+    any = any || role.ends_with_job;
+  }
+  if (any)
+    spec.note(field,
+              fmt::format("the job ends with its {}; gpuadm ends the others while it is attached, or with "
+                          "gpuadm train stop",
+                          name));
+}
+
 }  // namespace
+
+void read_replicas(TrainFields fields, std::span<const ReplicaKind> kinds, std::string_view container,
+                   const ReadContext& context, TrainJob& job) {
+  bool is_restarted = false;
+  for (const ReplicaKind& kind : kinds) {
+    if (!fields.has(kind.key)) continue;
+    TrainFields replica = fields.below(kind.key);
+    const long long count = replica.count("replicas", 1);
+    if (replica.text("restartPolicy", "Never") != "Never") is_restarted = true;
+    Role role = role_from(
+        replica.below("template"),
+        {.name = kind.role, .replicas = count, .image = context.image, .container = container}, job);
+    replica.end();
+    if (count == 0) continue;
+    // A launcher has no number.
+    const std::string host = fmt::format("{}-{}", job.name, base::lower(kind.key));
+    for (long long i = 0; i < count; ++i)
+      job.hosts.push_back(role.name == "launcher" ? host : fmt::format("{}-{}", host, i));
+    job.roles.push_back(std::move(role));
+  }
+  if (job.roles.empty()) fields.problem("no replicas");
+  // The operators create the pods of such replicas again; those of a launcher always.
+  if (!is_restarted && !has_role(job, "launcher")) job.restarts = 0;
+  if (is_restarted && job.restarts == 0) fields.remark(failure_note);
+  fields.end();
+}
 
 void read_pytorch(TrainFields& spec, const ReadContext& context, TrainJob& job) {
   static constexpr std::array kinds = {ReplicaKind{"Master", "master"}, ReplicaKind{"Worker", "worker"}};
@@ -108,9 +129,12 @@ void read_pytorch(TrainFields& spec, const ReadContext& context, TrainJob& job) 
   if (!job.roles.empty() && job.roles.front().name == "master" && job.roles.front().replicas != 1)
     spec.problem("more than one Master");
   read_port("pytorchjob-port", job);
-  job.processes = processes_of(spec, "nprocPerNode", job);
+  job.processes = processes_of(spec, "nprocPerNode");
   if (spec.has("elasticPolicy") && !job.roles.empty()) read_elastic(spec.below("elasticPolicy"), job);
   (void)spec.use("elasticPolicy");
+  // Ranks with the same program end at the same time.
+  if (std::ranges::none_of(job.roles, idles)) merge_equal_roles(job);
+  if (has_role(job, "master")) follow("master", "pytorchReplicaSpecs", "master", spec, job);
 }
 
 void read_tensorflow(TrainFields& spec, const ReadContext& context, TrainJob& job) {
@@ -124,50 +148,27 @@ void read_tensorflow(TrainFields& spec, const ReadContext& context, TrainJob& jo
   read_port("tfjob-port", job);
   const bool has_chief = has_role(job, "chief");
   if (!has_chief && !has_role(job, "worker")) spec.problem("neither a Chief nor a Worker, which would end");
-  bool follows = false;
-  for (Role& role : job.roles) {
-    role.ends_with_job = has_chief ? role.name != "chief" : role.name != "worker";
-    follows = follows || role.ends_with_job;
-  }
-  if (follows)
-    spec.note(
-        "tfReplicaSpecs",
-        fmt::format("the job ends with its {}; gpuadm ends the others while it is attached, or with gpuadm "
-                    "train stop",
-                    has_chief ? "chief" : "workers"));
+  const std::string policy = text_of(spec.map(), "successPolicy");
+  follow(has_chief ? "chief" : "worker", "tfReplicaSpecs", has_chief ? "chief" : "workers", spec, job);
+  if (!has_chief && policy != "AllWorkers" && has_role(job, "worker") && job.roles.front().replicas > 1)
+    spec.note("tfReplicaSpecs",
+              "the operator ends the job with worker 0; gpuadm waits until all workers have ended");
   spec.note("successPolicy",
             has_chief ? "the job succeeds if its chief does" : "the job succeeds if all of its workers do");
   if (spec.flag("enableDynamicWorker")) spec.refuse("enableDynamicWorker", "the number of ranks is fixed");
 }
 
-void check_launcher(TrainFields& fields, const Role& role) {
-  const Tree* containers = role.pod.find("containers");
-  if (!containers || containers->items().empty()) return;
-  const Tree& container = containers->items().front();
-  const Tree *command = container.find("command"), *arguments = container.find("args");
-  if ((command && !command->items().empty()) || (arguments && !arguments->items().empty())) return;
-  fields.problem(container, role.name + ".containers[0]",
-                 "the launcher has no command: set command:, such as [mpirun, ./solver]");
-}
-
-void read_mpi(TrainFields& spec, const ReadContext& context, TrainJob& job) {
-  static constexpr std::array kinds = {ReplicaKind{"Launcher", "launcher"}, ReplicaKind{"Worker", "worker"}};
-  job.framework = Framework::mpi;
-  read_replicas(spec.below("mpiReplicaSpecs"), kinds, spec.text("mainContainer"), context, job);
-  job.processes = static_cast<int>(spec.number("slotsPerWorker", 1));
-  job.launcher_works = spec.flag("runLauncherAsWorker") || job.roles.size() == 1;
-  if (job.roles.empty() || job.roles.front().name != "launcher" || job.roles.front().replicas != 1)
-    spec.problem("one Launcher is required");
-  else
-    check_launcher(spec, job.roles.front());
-  const std::string implementation = spec.text("mpiImplementation", "OpenMPI");
-  if (implementation != "OpenMPI" && implementation != "Intel" && implementation != "MPICH")
-    spec.refuse("mpiImplementation", "not OpenMPI, Intel or MPICH");
-  job.hosts_form = implementation != "OpenMPI"                 ? HostsForm::hydra
-                   : context.version == "kubeflow.org/v2beta1" ? HostsForm::openmpi
-                                                               : HostsForm::openmpi_v1;
-  spec.note("sshAuthMountPath", "keys are in /etc/gpuadm/mpi, and ssh of the PATH uses them");
-  spec.note("launcherCreationPolicy", "the launcher waits until all workers answer");
+void read_jax(TrainFields& spec, const ReadContext& context, TrainJob& job) {
+  static constexpr std::array kinds = {ReplicaKind{"Worker", "worker"}};
+  job.port = 6666;
+  read_replicas(spec.below("jaxReplicaSpecs"), kinds, "jax", context, job);
+  read_port("jaxjob-port", job);
+  job.processes = 0;
+  // pkg/controller.v1/jax/envvar.go
+  add_variable(job, "COORDINATOR_ADDRESS", "$(MASTER_ADDR)");
+  add_variable(job, "COORDINATOR_PORT", std::to_string(job.port));
+  add_variable(job, "NUM_PROCESSES", std::to_string(job.ranks()));
+  add_variable(job, "PROCESS_ID", "$(RANK)");
 }
 
 }  // namespace workload

@@ -152,7 +152,7 @@ std::optional<UnknownHost> unknown_host(const TrainJob& job) {
 }
 
 std::vector<int> ports_of(const TrainJob& job) {
-  std::vector<int> ports = {job.framework == Framework::mpi ? ssh_port : job.port};
+  std::vector<int> ports = {job.framework == Framework::mpi ? ssh_port_of(job, 0) : job.port};
   bool is_port = false;
   for_each_text(job, [&](const Tree& text) {
     const std::string word = text.text();

@@ -120,6 +120,10 @@ const Role& TrainJob::role_of(int rank) const {
   return roles.back();
 }
 
+int TrainJob::processes_of(int rank) const {
+  return processes > 0 ? processes : processes_for(role_of(rank).gpus);
+}
+
 JobForm form_of(const TrainJob& job, const std::optional<base::Version>& oldest) {
   const bool labels_indexes =
       oldest && (oldest->major > indexed_since.major || oldest->minor >= indexed_since.minor);

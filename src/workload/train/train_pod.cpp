@@ -15,6 +15,8 @@ namespace {
 using base::Fault;
 using base::Tree;
 
+constexpr int last_port = 65'535;
+
 Tree empty_volume(const std::string& name) {
   return Tree::map_of({{"name", name}, {"emptyDir", Tree::map()}});
 }
@@ -58,6 +60,18 @@ void spread(const TrainJob& job, Tree& spec) {
   append(spec["affinity"]["podAntiAffinity"], "requiredDuringSchedulingIgnoredDuringExecution",
          Tree::map_of({{"labelSelector", Tree::map_of({{"matchLabels", labels_of(train_kind, job.name)}})},
                        {"topologyKey", "kubernetes.io/hostname"}}));
+}
+
+bool is_on_host_network(const Tree& pod) {
+  const Tree* flag = pod.find("hostNetwork");
+  return flag && flag->as_bool().value_or(false);
+}
+
+/// The scheduler puts no two pods with the same port of the host on a node.
+void declare_ssh_port(int port, Tree& container) {
+  if (!has_item(container, "ports", "containerPort", std::to_string(port)))
+    append(container, "ports",
+           Tree::map_of({{"name", "gpuadm-ssh"}, {"containerPort", port}, {"hostPort", port}}));
 }
 
 /// Objects show a script without its comments.
@@ -166,6 +180,11 @@ std::string source_name(const TrainJob& job) {
   return job.name + "-source";
 }
 
+int ssh_port_of(const TrainJob& job, int rank) {
+  if (rank > 0 || !is_on_host_network(job.role_of(0).pod)) return job.ssh_port;
+  return job.ssh_port < last_port ? job.ssh_port + 1 : job.ssh_port - 1;
+}
+
 std::string claims_name(const TrainJob& job, const Role& role) {
   return job.roles.size() == 1 ? job.name + "-gpus" : fmt::format("{}-{}-gpus", job.name, role.name);
 }
@@ -180,6 +199,8 @@ Result<Tree> template_of(const TrainJob& job, std::optional<int> rank, const Tra
     TRY(wrap_mpi(role, rank, container, context.scripts.mpi));
     add_mpi_folders(spec, container);
     if (job.ranks() > 1) add_keys(job, spec, container);
+    if (job.ranks() > 1 && is_on_host_network(spec))
+      declare_ssh_port(ssh_port_of(job, rank.value_or(0)), container);
   }
   if (rank && uses_hosts(job)) add_host(job, *rank, context, spec);
   const bool needs_address = !rank && job.ranks() > 1 && !is_mpi;

@@ -12,12 +12,15 @@ namespace workload {
 [[nodiscard]] std::string keys_name(const TrainJob& job);
 [[nodiscard]] std::string source_name(const TrainJob& job);
 [[nodiscard]] std::string claims_name(const TrainJob& job, const Role& role);
-inline constexpr int ssh_port = 2222;
 inline constexpr std::string_view keys_folder = "/etc/gpuadm/ssh", mpi_folder = "/etc/gpuadm/mpi",
                                   read_only_source = "/etc/gpuadm/source", hosts_folder = "/etc/mpi";
 
 /// The variable with the folder for checkpoints, without which a job cannot be resumed.
 inline constexpr const char* checkpoint_variable = "GPUADM_CHECKPOINT_DIR";
+
+/// The port of the SSH server of a rank of an MPI job. On the network of its node, rank 0 has another one
+/// than the others, so that it can run on a node with one of them.
+[[nodiscard]] int ssh_port_of(const TrainJob& job, int rank);
 
 /// The address of a rank: of its Service, or the variable that the kubelet sets from it.
 [[nodiscard]] std::string address_of(const TrainJob& job, int rank, const TrainContext& context);

@@ -34,7 +34,8 @@ struct Runtime {
   long long nodes = 1, processes = 0;  ///< processes: 0: one for each GPU
   int restarts = 0;
   bool launcher_works = true;
-  Tree node, launcher;  ///< templates of pods; null: none
+  Tree node, launcher;        ///< templates of pods; null: none
+  std::string name = "node";  ///< of the job with `node`
 };
 
 const Tree* pod_template(const Tree& replicated_job) {
@@ -109,9 +110,10 @@ Runtime read_runtime(TrainFields root) {
       read_job_fields(fields);
       if (name == "launcher" && pod)
         runtime.launcher = *pod;
-      else if (trains(one) && pod)
+      else if (trains(one) && pod) {
         runtime.node = *pod;
-      else
+        runtime.name = name;
+      } else
         jobs.problem(one, fmt::format("replicatedJobs.{}", base::printable(name, 60)),
                      "only the jobs of the trainer are supported, no initializers");
     }
@@ -151,11 +153,14 @@ Runtime find_runtime(TrainFields& spec, const ReadContext& context) {
   return {};
 }
 
+/// The pods of a runtime of which nothing else is known.
+Tree usual_pod() {
+  return Tree::map_of(
+      {{"spec", Tree::map_of({{"containers", Tree(Tree::List{Tree::map_of({{"name", "node"}})})}})}});
+}
+
 /// The container of a template that trains, with what the job replaces in it.
 Tree trained(TrainFields& trainer, Tree pod, const std::string& image) {
-  if (pod.is_null())
-    pod = Tree::map_of(
-        {{"spec", Tree::map_of({{"containers", Tree(Tree::List{Tree::map_of({{"name", "node"}})})}})}});
   Tree::List& all = pod["spec"]["containers"].items();
   const auto node = std::ranges::find_if(all, [](const Tree& one) { return text_of(one, "name") == "node"; });
   if (all.empty()) return pod;
@@ -185,9 +190,10 @@ void add_mpi_roles(TrainFields& trainer, const Runtime& runtime, long long nodes
                    TrainJob& job) {
   job.framework = Framework::mpi;
   job.launcher_works = runtime.launcher_works;
-  const Tree launcher = trained(trainer, runtime.launcher.is_null() ? runtime.node : runtime.launcher, image);
+  const Tree launcher = trained(trainer, runtime.launcher, image);
   job.roles.push_back(role_from(trainer.of(launcher), {.name = "launcher", .container = "node"}, job));
   check_launcher(trainer, job.roles.front());
+  read_ssh_port(trainer, job);
   const long long workers = runtime.launcher_works ? nodes - 1 : nodes;
   job.hosts.push_back(fmt::format("{}-launcher-0-0", job.name));
   for (long long i = 0; i < workers; ++i) job.hosts.push_back(fmt::format("{}-node-0-{}", job.name, i));
@@ -200,7 +206,7 @@ void add_mpi_roles(TrainFields& trainer, const Runtime& runtime, long long nodes
 }  // namespace
 
 void read_train_job(TrainFields& spec, const ReadContext& context, TrainJob& job) {
-  const Runtime runtime = find_runtime(spec, context);
+  Runtime runtime = find_runtime(spec, context);
   job.restarts = std::max(job.restarts.value_or(0), runtime.restarts);
   TrainFields trainer = spec.below("trainer");
   const std::string own = trainer.text("image"), image = context.image.empty() ? own : context.image;
@@ -210,8 +216,16 @@ void read_train_job(TrainFields& spec, const ReadContext& context, TrainJob& job
     trainer.problem("no image: that of the runtime is not known; set image:, or specify it with --image");
   if (!has_template && runtime.policy != Policy::mpi && !trainer.has("command") && !trainer.has("args"))
     trainer.problem("no command");
+  const bool is_mpi = runtime.policy == Policy::mpi;
+  if (!has_template) runtime.node = usual_pod();
+  if (is_mpi)
+    runtime.launcher =
+        with_overrides(spec, "launcher", runtime.launcher.is_null() ? runtime.node : runtime.launcher);
+  runtime.node = with_overrides(spec, runtime.name, std::move(runtime.node));
+  const std::array targets = {std::string_view(runtime.name), std::string_view("launcher")};
+  check_overrides(spec, std::span(targets).first(is_mpi ? 2 : 1));
   const std::string placeholder = image.empty() && !has_template ? "missing" : image;
-  if (runtime.policy == Policy::mpi) {
+  if (is_mpi) {
     add_mpi_roles(trainer, runtime, nodes, placeholder, job);
   } else {
     const Tree pod = trained(trainer, runtime.node, placeholder);
@@ -219,14 +233,12 @@ void read_train_job(TrainFields& spec, const ReadContext& context, TrainJob& job
     for (long long i = 0; i < nodes; ++i) job.hosts.push_back(fmt::format("{}-node-0-{}", job.name, i));
   }
   job.processes = trainer.has("numProcPerNode") || runtime.processes <= 1
-                      ? processes_of(trainer, "numProcPerNode", job)
+                      ? processes_of(trainer, "numProcPerNode")
                       : static_cast<int>(runtime.processes);
   (void)trainer.use("numProcPerNode");
   if (runtime.policy == Policy::jax) add_jax(job);
   trainer.end();
   spec.refuse("initializer", "gpuadm does not download data sets or models; use --storage");
-  for (const char* key : {"podTemplateOverrides", "podSpecOverrides", "runtimePatches"})
-    spec.refuse(key, "overrides of a runtime are not supported");
   for (const char* key : {"labels", "annotations"}) spec.note(key, "labels of a JobSet are not used");
 }
 

@@ -67,9 +67,72 @@ bool is_jsonnet(std::string_view text, std::string_view source) {
   return false;
 }
 
+bool is_name(std::string_view text) {
+  return !text.empty() && !(text.front() >= '0' && text.front() <= '9') &&
+         std::ranges::all_of(text, [](char c) {
+           return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+         });
+}
+
+bool is_upper_name(std::string_view text) {
+  return is_name(text) && std::ranges::none_of(text, [](char c) { return c >= 'a' && c <= 'z'; });
+}
+
+/// The words between two marks, with them; empty: none.
+std::string_view between(std::string_view text, std::string_view open, char close) {
+  const std::size_t begin = text.find(open);
+  const std::size_t end = begin == std::string_view::npos ? begin : text.find(close, begin);
+  return end == std::string_view::npos ? "" : text.substr(begin, end + 1 - begin);
+}
+
+/// What a value has in place of a value: "${NODES}", "$NODES", "<your-image>". Kubernetes expands none of
+/// them.
+std::string_view placeholder_in(std::string_view value) {
+  if (const auto found = between(value, "${", '}'); !found.empty()) return found;
+  if (value.starts_with('$') && is_name(value.substr(1))) return value;
+  const auto found = between(value, "<", '>');
+  const bool is_word =
+      found.size() > 2 && ((found[1] >= 'a' && found[1] <= 'z') || (found[1] >= 'A' && found[1] <= 'Z'));
+  return is_word ? found : "";
+}
+
+/// A line that is not YAML: a value that begins with a placeholder, as "${NODES}" between braces, or
+/// "{NODES}-a".
+std::string_view placeholder_in_line(std::string_view line) {
+  for (std::size_t at = line.find(": "); at != std::string_view::npos; at = line.find(": ", at + 1)) {
+    std::string_view value = base::trim(line.substr(at + 2));
+    if (value.starts_with('"') || value.starts_with('\'')) value.remove_prefix(1);
+    if (value.starts_with("${")) return between(value, "${", '}');
+    if (const auto word = between(value, "{", '}');
+        value.starts_with(word) && word.size() > 2 && is_upper_name(word.substr(1, word.size() - 2)))
+      return word;
+  }
+  return {};
+}
+
+base::Result<> refuse_placeholder(std::string_view found, std::string_view source, std::size_t line,
+                                  std::size_t column) {
+  return base::fail(Fault::spec,
+                    fmt::format("{}:{}:{}: {} is a placeholder: fill in the file first", source, line, column,
+                                base::printable(found, 60)),
+                    found.starts_with('$') ? "envsubst <FILE >job.yaml, with the variables exported"
+                                           : "write a value in its place");
+}
+
 /// Fields that are programs or data: they may have braces of their own.
 constexpr std::array free_fields = {"command",    "args",       "env",        "data",
                                     "stringData", "binaryData", "annotations"};
+
+/// Fields with one word or number.
+constexpr std::array word_fields = {"name", "generateName", "namespace", "image", "replicas", "numNodes"};
+
+/// "NODES" of a value "{NODES}", which is a map in YAML; empty: it is something else.
+std::string name_in_braces(std::string_view field, const Tree& value) {
+  if (!value.is_map() || value.entries().size() != 1 || !value.entries().front().second.is_null()) return {};
+  const std::string& name = value.entries().front().first;
+  const bool is_word = std::ranges::find(word_fields, field) != word_fields.end();
+  return is_upper_name(name) || (is_word && is_name(name)) ? name : "";
+}
 
 /// In a file that is not YAML.
 base::Result<> check_lines(std::string_view text, std::string_view source) {
@@ -78,6 +141,8 @@ base::Result<> check_lines(std::string_view text, std::string_view source) {
     ++number;
     const std::string_view code = base::trim(line);
     if (code.starts_with('#')) continue;
+    if (const auto found = placeholder_in_line(line); !found.empty() && !line.contains("{{"))
+      return refuse_placeholder(found, source, number, line.find(found) + 1);
     if (code.starts_with("{%")) return refuse(jinja, source, number, line.find("{%") + 1);
     for (std::size_t at = line.find("{{"); at != std::string_view::npos; at = line.find("{{", at + 2))
       if (const auto renderer = renderer_of(line, at)) return refuse(*renderer, source, number, at + 1);
@@ -90,6 +155,8 @@ base::Result<> check_values(const Tree& value, std::string_view source) {
   if (const std::string* text = value.as_string()) {
     const std::size_t begin = text->find("{{");
     const bool is_action = begin != std::string::npos && text->find("}}", begin) != std::string::npos;
+    if (const auto found = placeholder_in(*text); !found.empty() && !is_action)
+      return refuse_placeholder(found, source, value.mark.line, value.mark.column);
     if (!is_action && !text->starts_with("{%")) return {};
     const auto renderer = is_action ? renderer_of(*text, begin) : std::nullopt;
     return refuse(renderer.value_or(jinja), source, value.mark.line, value.mark.column);
@@ -98,7 +165,11 @@ base::Result<> check_values(const Tree& value, std::string_view source) {
     for (const Tree& one : value.items()) TRY(check_values(one, source));
   if (value.is_map())
     for (const auto& [key, one] : value.entries())
-      if (std::ranges::find(free_fields, key) == free_fields.end()) TRY(check_values(one, source));
+      if (std::ranges::find(free_fields, key) == free_fields.end()) {
+        if (const std::string name = name_in_braces(key, one); !name.empty())
+          return refuse_placeholder("{" + name + "}", source, one.mark.line, one.mark.column);
+        TRY(check_values(one, source));
+      }
   return {};
 }
 

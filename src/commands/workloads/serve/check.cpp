@@ -100,7 +100,13 @@ Result<spec::Cluster> with_storages(const ServeCheckOptions& options, const Surv
 }
 
 Result<model::Files> read_files(const ModelPlace& place, const ServeCheckOptions& options) {
-  if (place.kind == ModelPlace::Kind::local) return model::open_local(place.text);
+  if (place.kind == ModelPlace::Kind::local) {
+    model::Files files = TRY(model::open_local(place.text));
+    files.index_only = std::ranges::none_of(files.files, [](const model::File& file) {
+      return file.name.ends_with(".safetensors") || file.name.ends_with(".gguf");
+    });
+    return files;
+  }
   base::Secret token;
   if (!options.token_file.empty()) token = TRY(base::read_secret_file(options.token_file));
   return read_hub_model(place, token);
@@ -190,7 +196,7 @@ Command serve_check_command() {
             add_format(line, options.format);
             add_connection(line, options.common);
           },
-      .examples = {{"gpuadm serve check ./llama-8b --gpu-memory 80GiB", "without a host"},
+      .examples = {{"gpuadm serve check ./llama-8b --gpu-memory 80GiB --gpu-product H100", "without a host"},
                    {"gpuadm serve check models:/llama-8b -f cluster.yaml --context 32768 --concurrency 4",
                     "on the GPUs of a cluster"},
                    {"gpuadm serve check hf:Qwen/Qwen3-8B gpu1", "before it is downloaded"}},

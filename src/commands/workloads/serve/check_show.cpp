@@ -37,14 +37,16 @@ std::string describe(const model::Model& model) {
 }
 
 std::string describe_cache(const model::Model& model, const model::Fit& fit) {
-  if (!fit.bytes_per_token) return "unknown: " + model.unknown;
+  if (!fit.bytes_per_token)
+    return "unknown: " + (model.unknown.empty() ? "the type of its numbers" : model.unknown);
   std::string text = base::human_bytes(static_cast<unsigned long long>(*fit.bytes_per_token)) + " a token: ";
   std::string layers;
   for (const model::CacheLayers& one : model.cache)
     layers += fmt::format("{}{} layer{} of {} numbers{}", layers.empty() ? "" : ", ", one.layers,
                           one.layers == 1 ? "" : "s", one.values,
                           one.window > 0 ? fmt::format(" within {} tokens", one.window) : "");
-  return text + layers + fmt::format("; context {} tokens", model.context);
+  return text + layers +
+         (model.context > 0 ? fmt::format("; context {} tokens", model.context) : "; context unknown");
 }
 
 std::string shown_gpus(const GpuSet& gpus) {

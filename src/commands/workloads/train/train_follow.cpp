@@ -19,6 +19,8 @@ using workload::RankState;
 using workload::TrainState;
 
 constexpr std::chrono::seconds interval{1}, lost_after{30};
+/// Until ranks that end with the others are ended: they may still write files.
+constexpr std::chrono::seconds followers_end_within{30};
 /// Between two reads of a queue, and until Kueue has seen a new job.
 constexpr std::chrono::seconds queue_interval{5}, unseen_after{60};
 
@@ -134,6 +136,11 @@ Result<TrainState> TrainFollow::wait_for_start(const StartLimits& limits) {
   }
 }
 
+bool TrainFollow::waits_for_followers(const TrainState& state) const {
+  return state.phase == TrainState::Phase::succeeded && state.has_followers && !ended_others_ &&
+         has_open_pods(state);
+}
+
 Result<> TrainFollow::end_if_lost(TrainState& state) {
   const auto now = base::Clock::now();
   for (RankState& one : state.states) {
@@ -150,9 +157,11 @@ Result<> TrainFollow::end_if_lost(TrainState& state) {
     ended_others_ = true;
     return {};
   }
-  const bool has_others =
-      state.phase == TrainState::Phase::succeeded && state.has_followers && has_open_pods(state);
-  if (has_others && !ended_others_) {
+  if (waits_for_followers(state)) {
+    if (!succeeded_since_ && io_.err_style.verbosity != report::Verbosity::quiet)
+      io_.err(fmt::format("waiting for the other ranks to end ({}s)\n", followers_end_within.count()));
+    if (!succeeded_since_) succeeded_since_ = now;
+    if (now - *succeeded_since_ < followers_end_within) return {};
     TRY(end_ranks(client_, state));
     ended_others_ = true;
   }
@@ -179,7 +188,8 @@ Result<TrainState> TrainFollow::until_end(int rank, Others others, std::chrono::
   ReadFailures failures(io_);
   while (true) {
     auto state = turn(rank, others);
-    if (state && state->has_ended()) {
+    const bool waits = state && others == Others::ended && waits_for_followers(*state);
+    if (state && state->has_ended() && !waits) {
       // A rank that loses its connection to a killed one may be reported as failed before it.
       if (state->phase != TrainState::Phase::failed || !runs(*state) || failed_reads_ > 1) {
         logs_.report_unread();

@@ -47,7 +47,10 @@ class TrainFollow {
   /// Prints the place of a job in its queue. True: it is to be left there. Faults as of wait_for_start.
   [[nodiscard]] Result<bool> wait_in_queue(const QueuePlace& place, const StartLimits& limits);
   void show_place(const QueuePlace& place);
-  /// Ends the other ranks if one cannot continue. Kubernetes does so itself only in an Indexed Job.
+  /// Whether ranks that end with the others still run, and are to be ended.
+  [[nodiscard]] bool waits_for_followers(const workload::TrainState& state) const;
+  /// Ends the other ranks if one cannot continue, or the deciding ones have succeeded. Kubernetes does so
+  /// itself only in an Indexed Job.
   [[nodiscard]] Result<> end_if_lost(workload::TrainState& state);
   /// Whether the other ranks of a failed one are ended.
   enum class Others { unchanged, ended };
@@ -63,6 +66,7 @@ class TrainFollow {
   std::map<int, base::Instant> unreachable_since_;  ///< by rank
   int failed_reads_ = 0;                            ///< reads that found the job failed
   bool ended_others_ = false;
+  std::optional<base::Instant> succeeded_since_;  ///< while others run
   std::optional<base::Instant> queued_since_;
   std::string shown_place_;
 };

@@ -233,7 +233,7 @@ Result<TrainJob> job_of_manifest(const Files& files, const TrainRunOptions& opti
   TRY(check_unused(options));
   const std::string suffix = TRY(workload::new_instance()).substr(0, generated_letters);
   workload::TrainImport import =
-      TRY(workload::import_train(files.manifest, files.source, {options.image, suffix}));
+      TRY(workload::import_train(files.manifest, files.source, {options.image, suffix, options.queue}));
   if (!import.problems.empty())
     return base::fail(Fault::spec,
                       fmt::format("{} {} cannot be run on plain Kubernetes:\n{}", import.kind,

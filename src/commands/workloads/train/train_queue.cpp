@@ -31,10 +31,10 @@ Result<> find_queue(session::ClusterClient& client, workload::TrainJob& job, con
   if (name.empty()) return {};
   const auto queues = client.get({{local_queues}, job.ns, {}});
   if (!queues && is_unknown_kind(queues.error())) {
-    // Another controller may know the label of the manifest.
-    if (option.empty()) return {};
+    // Another controller may know the label of the manifest; a suspended job would never start.
+    if (option.empty() && job.queue.empty()) return {};
     return base::fail(Fault::blocked, "the cluster has no queues: the add-on kueue is not enabled",
-                      fmt::format("gpuadm addon enable kueue{}; or without --queue: --wait 12h",
+                      fmt::format("gpuadm addon enable kueue{}; or without a queue: --wait 12h",
                                   session::typed(hosts, {})));
   }
   if (!queues) return std::unexpected(queues.error());

@@ -52,7 +52,7 @@ Result<Outcome> print_offline(TrainRequest& request, const TrainRunOptions& opti
     cluster = TRY(session::read_cluster(request.hosts, options.common.connection));
   const TrainVolumePlan volume = plan_train_volume_offline(request, cluster);
   const workload::JobForm form = workload::form_of(request.job, base::Version{1, 28, 0});
-  request.job.queue = options.queue;
+  if (!options.queue.empty()) request.job.queue = options.queue;
   TRY(workload::check_queue(request.job, form, workload::supply_of(cluster)));
   const auto context = TRY(train_context(request.job, form, workload::supply_of(cluster), assets));
   const workload::TrainObjects objects = TRY(workload::objects_of(request.job, context));
@@ -265,7 +265,7 @@ Command train_run_command() {
             ".env -- python3 eval.py",
             "with a file that --src leaves out"},
            {"gpuadm train run -f cluster.yaml -f pytorchjob.yaml",
-            "a PyTorchJob, MPIJob, TFJob, TrainJob or Job"}},
+            "a PyTorchJob, MPIJob, TFJob, JAXJob, TrainJob, JobSet or Job"}},
       .run = train_run};
 }
 
