@@ -71,12 +71,6 @@ void module(const Subject& s, Verdicts& out, std::string_view name, std::string_
   if (is_loaded(s.facts, name)) return;
   if (s.facts.kernel.modules_loadable.empty() && s.facts.kernel.modules_builtin.empty())
     return out.unknown("the kernel's modules could not be read");
-  if (!is_loadable(s.facts, name) && s.facts.kernel.modules_loadable.empty())
-    return out.fail(
-        Severity::blocker,
-        fmt::format("the modules of the running kernel are not on the disk, and {} is not loaded", name),
-        fmt::format("no module in /lib/modules/{}; {} needs {}", s.facts.kernel.release, needed_for, name),
-        "reboot into the kernel that is installed: an upgrade of its package has removed them");
   if (!is_loadable(s.facts, name))
     return out.fail(
         Severity::blocker, fmt::format("the kernel has no module {}, which {} needs", name, needed_for),
