@@ -1020,21 +1020,21 @@ kernel_log() {
     }'
 }
 
-# Modules that are built on the host: their compiler, and the last lines of the newest build that failed. DKMS moves the log of one that
-# succeeded, akmods names it. Only root writes to these folders.
+# Modules that are built on the host: their compiler, and the last lines of a build that failed, of the highest version. DKMS moves the log of
+# one that succeeded, akmods names it. Only root writes to these folders.
 dkms_tools() {
   for tree in /var/lib/dkms/nvidia*; do
     [ -d "$tree" ] || continue
     has gcc && quiet gcc 3 gcc -dumpversion
     break
   done
-  newest=
+  failed=
   for log in /var/lib/dkms/nvidia*/*/build/make.log /var/cache/akmods/nvidia*/*.failed.log; do
-    [ -f "$log" ] && { [ -z "$newest" ] || [ "$log" -nt "$newest" ]; } && newest=$log
+    [ ! -f "$log" ] || failed=$log
   done
-  [ -n "$newest" ] || return 0
+  [ -n "$failed" ] || return 0
   {
-    limit 3 tail -c 200000 "$newest" 2>/dev/null | last_lines 20 '[Ee]rror: |[*][*][*] '
+    limit 3 tail -c 200000 "$failed" 2>/dev/null | last_lines 20 '[Ee]rror: |[*][*][*] '
     printf '\n0\n'
   } | framed driver-build-log
 }

@@ -80,6 +80,7 @@ says "input"
 says "a b|c'\$(d)|"
 exits 2 notebook shell anna
 complains "a shell needs a terminal"
+# shellcheck disable=SC2016 # the pod's bash
 printf 'tty; echo seen-$((6 * 7)); exit\n' | lab net script -qec "'$GPUADM' notebook shell anna -f cluster.yaml" /dev/null >seen || fail "the shell failed: $(cat seen)"
 grep -qF /dev/pts/ seen || fail "the shell has no terminal: $(cat seen)"
 grep -qF seen-42 seen || fail "the shell ran no command: $(cat seen)"
