@@ -34,7 +34,7 @@ anna() { gpuadm "$@" --kubeconfig anna.kubeconfig; }
 gpuadm manual >manual.md
 awk '/^```/ { code = !code } !code && /^## gpuadm / { name = substr($0, 11) } /^\| `--kubeconfig FILE`/ && name { print name; name = "" }' manual.md | sort >takes
 expected=(
-  'explain pod' 'gpu list' 'gpu top' 'notebook create' 'notebook delete' 'notebook list' 'notebook start' 'notebook stop' 'notebook url'
+  'explain pod' 'gpu list' 'gpu top' 'notebook create' 'notebook delete' 'notebook list' 'notebook resize' 'notebook shell' 'notebook start' 'notebook stop' 'notebook url'
   'serve bench' 'serve create' 'serve delete' 'serve list' 'serve logs' 'serve show' 'serve start' 'serve stop' 'serve url'
   'storage claim' 'train check' 'train list' 'train logs' 'train resume' 'train run' 'train status' 'train stop' 'workload list'
 )
