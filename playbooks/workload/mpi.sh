@@ -3,8 +3,9 @@
 # Rank 0 waits for all of them, writes host files, and runs its command, which is in the arguments (mpirun ...). Each process that mpirun
 # starts gets RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR and MASTER_PORT of its own. Variables: GPUADM_RANK, GPUADM_RANKS,
 # GPUADM_LAUNCHER (address of rank 0), GPUADM_POD_IP, GPUADM_HOST (name of this rank in /etc/mpi/hostfile; empty: its address), GPUADM_SLOTS
-# (0: none on this rank), GPUADM_MAIN_PORT, GPUADM_SSHD_PORT (of the server of this rank), GPUADM_SSH_PORT (of rank 0; on rank 0: of the others), GPUADM_MEET (seconds), GPUADM_KEYS (a folder with keys), GPUADM_MPI (an empty folder of this
-# pod), GPUADM_HOSTS (/etc/mpi), GPUADM_HOSTS_FORM (openmpi, openmpi-v1, hydra). Everything is written there: the home directory may be on a volume that others use.
+# (0: none on this rank), GPUADM_MAIN_PORT, GPUADM_SSHD_PORT (of the server of this rank), GPUADM_SSH_PORT (of rank 0; on rank 0: of the
+# others), GPUADM_MEET (seconds), GPUADM_KEYS (a folder with keys), GPUADM_MPI (an empty folder of this pod), GPUADM_HOSTS (/etc/mpi),
+# GPUADM_HOSTS_FORM (openmpi, openmpi-v1, hydra). Everything is written to GPUADM_MPI: the home directory may be on a volume that others use.
 set -u
 umask 077
 fail() { echo "gpuadm: $*" >&2 && exit 1; }

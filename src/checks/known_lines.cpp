@@ -129,7 +129,7 @@ constexpr std::array of_plugins = {
         "for MIG has them"},
     KnownLine{"invalid mig configuration", "a GPU has MIG on and no instances, or instances of several sizes",
               "nvidia-smi mig -lgi on the node; gpuadm gpu mig configures the instances of all its GPUs"},
-    KnownLine{"nvsandboxutils", "a library of the driver does not fit to the toolkit (nvsandboxutils)",
+    KnownLine{"nvsandboxutils", "a library of the driver does not match the toolkit (nvsandboxutils)",
               "install driver and toolkit on the node in the versions of one release: nvidia-smi; nvidia-ctk "
               "--version; upgrade the older one"},
     KnownLine{
@@ -149,8 +149,8 @@ constexpr std::array of_plugins = {
     KnownLine{
         "error enumerating all possible devices", "NVIDIA's DRA driver does not find the driver's libraries",
         "set nvidiaDriverRoot of its chart to the folder that has usr/lib/*/libnvidia-ml.so.1 (/ on a host "
-        "with the driver's packages, /run/nvidia/driver with the GPU Operator); a file or folder of that "
-        "name elsewhere is found first"},
+        "with the driver's packages, /run/nvidia/driver with the GPU Operator); another file or folder of "
+        "that name on its search path hides it"},
     KnownLine{"error_library_not_found",
               "the device plugin does not find the driver: it runs without the nvidia runtime",
               "set runtimeClassName: nvidia in its pods, or make nvidia containerd's default runtime"},
@@ -174,6 +174,9 @@ constexpr std::array of_plugins = {
         "on the node: sysctl -w fs.inotify.max_user_instances=8192 fs.inotify.max_user_watches=524288 | "
         "tee -a /etc/sysctl.d/99-gpuadm.conf, then delete the plugin's pod"}};
 
+constexpr std::string_view full_etcd =
+    "gpuadm etcd defrag, then: etcdctl alarm disarm; a larger --quota-backend-bytes in "
+    "/etc/kubernetes/manifests/etcd.yaml";
 constexpr std::string_view damaged_etcd =
     "one of several members: remove it (etcdctl member remove) and join the host again; the only one: gpuadm "
     "etcd restore with the newest snapshot";
@@ -197,17 +200,13 @@ constexpr std::array of_pods = {
               "the driver's libraries are not those that the toolkit has listed",
               "ldconfig; then, if CDI is used: nvidia-ctk cdi generate --output=/var/run/cdi/nvidia.yaml",
               "nct.cli-info"},
-    KnownLine{"alarm nospace", "etcd's database has reached its size limit",
-              "gpuadm etcd defrag, then: etcdctl alarm disarm; a larger --quota-backend-bytes in "
-              "/etc/kubernetes/manifests/etcd.yaml"},
-    KnownLine{"database space exceeded", "etcd's database has reached its size limit",
-              "gpuadm etcd defrag, then: etcdctl alarm disarm; a larger --quota-backend-bytes in "
-              "/etc/kubernetes/manifests/etcd.yaml"},
+    KnownLine{"alarm nospace", "etcd's database has reached its size limit", full_etcd},
+    KnownLine{"database space exceeded", "etcd's database has reached its size limit", full_etcd},
     KnownLine{"panic: freepages", "etcd's database is damaged", damaged_etcd},
     KnownLine{"panic: page ", "etcd's database is damaged", damaged_etcd},
     KnownLine{"crc mismatch", "a file of etcd is damaged", damaged_etcd},
     KnownLine{"failed to find database snapshot file", "a file of etcd is missing", damaged_etcd},
-    KnownLine{"cannot assign requested address", "the host does not have the address of its configuration",
+    KnownLine{"cannot assign requested address", "an address of its configuration is not one of the host",
               "ip address; gpuadm repair address, if the host's address has changed"},
     KnownLine{
         "plugin/loop: loop", "the cluster's DNS forwards its questions to itself",
@@ -217,7 +216,7 @@ constexpr std::array of_pods = {
               ipvs_modules},
     KnownLine{"can't use the ipvs proxier", "kube-proxy cannot use IPVS", ipvs_modules},
     KnownLine{
-        "table does not exist (do you need to insmod?)", "the kernel has no table of iptables for it",
+        "table does not exist (do you need to insmod?)", "the kernel lacks a table of iptables",
         "modprobe iptable_nat iptable_filter; echo iptable_nat > /etc/modules-load.d/iptables.conf; or use "
         "a newer release of the network plugin, with nftables"},
     KnownLine{"pod cidr not assigned", "the node has no range of pod addresses",

@@ -1,6 +1,7 @@
 #include "checks/last_lines.hpp"
 
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/kube/log_line.hpp"
 
 #include "checks/kubelet/reasons.hpp"
 
@@ -8,7 +9,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <ranges>
 
 namespace checks {
@@ -19,21 +19,14 @@ bool has_any(std::string_view line, std::initializer_list<std::string_view> part
   return std::ranges::any_of(parts, [&](std::string_view part) { return line.contains(part); });
 }
 
-/// klog's level: 'I', 'W', 'E' or 'F'; 0: another line.
-char level_of(std::string_view line) {
-  return line.size() > 1 && std::isdigit(static_cast<unsigned char>(line[1])) ? line[0] : '\0';
-}
-
 /// As the parts of KnownLine are written: a quoted message within another one has backslashes.
 std::string plain_case(std::string_view line) {
   return base::replace_all(base::lower(line), "\\", "");
 }
 
-/// Lines about the progress of a program, and the options of a usage text.
+/// What Go's runtimes print at each start, and the options of a usage text.
 bool is_progress(std::string_view line) {
-  return has_any(line,
-                 {"maxprocs: ", "[INFO]", "level=info", "\"level\":\"info\"", "INFO:", "level=debug"}) ||
-         level_of(line) == 'I' || base::trim(line).starts_with('-');
+  return line.contains("maxprocs: ") || base::trim(line).starts_with('-');
 }
 
 /// What systemd says of the unit: it knows no cause.
@@ -54,13 +47,11 @@ int weight(std::string_view line) {
   if (has_any(line, {"no space left", "too many open files", "address already in use",
                      "read-only file system", "certificate has expired", "permission denied"}))
     return 5;
-  if (has_any(line, {"\"level\":\"fatal\"", "\"level\":\"panic\"", "panic: ", "level=fatal", "[FATAL]"}) ||
-      level_of(line) == 'F')
-    return 4;
-  if (is_progress(line)) return 1;
-  return has_any(line, {"rror: ", "rror\":", "[ERROR]", "level=error", "failed", "Failed", "cannot ",
-                        "refused", "not found", "no such"}) ||
-                 level_of(line) == 'E'
+  const kube::Level level = kube::read_log_line(line).level;
+  if (level == kube::Level::fatal || line.contains("panic: ")) return 4;
+  if (level == kube::Level::info || is_progress(line)) return 1;
+  return level == kube::Level::error || has_any(line, {"rror: ", "rror\":", "failed", "Failed", "cannot ",
+                                                       "refused", "not found", "no such"})
              ? 3
              : 2;
 }

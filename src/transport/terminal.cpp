@@ -47,7 +47,7 @@ Argv terminal_argv(const Options& options, const spec::Endpoint& endpoint, const
   return argv;
 }
 
-base::Error become(const Argv& argv) {
+base::Error exec_program(const Argv& argv) {
   std::vector<char*> arguments;
   for (const std::string& word : argv) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);

@@ -134,7 +134,7 @@ struct Nvidia {
   std::optional<std::vector<DriverRoot>> driver_roots;
   std::set<std::string> blacklisted;            ///< modules that are not loaded by themselves, with _ for -
   std::optional<std::string> gcc;               ///< version; read only if DKMS has a driver
-  std::vector<std::string> build_log;           ///< last lines of the newest build of its modules that failed
+  std::vector<std::string> build_log;           ///< last lines of a build of its modules that failed
   std::vector<std::string> libraries;           ///< paths of libnvidia-ml and libcuda
   std::vector<std::string> dangling_libraries;  ///< dangling links of the driver's libraries
   std::map<std::string, std::string> linker_folders;  ///< of CUDA in /etc/ld.so.conf.d: folder -> file

@@ -24,6 +24,6 @@ struct TerminalProgram {
 
 /// Replaces this process by a program, which gets its input and output. Returns only if that fails:
 /// Fault::usage if the program is not installed.
-[[nodiscard]] base::Error become(const std::vector<std::string>& argv);
+[[nodiscard]] base::Error exec_program(const std::vector<std::string>& argv);
 
 }  // namespace transport

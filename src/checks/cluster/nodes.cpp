@@ -83,8 +83,8 @@ void not_ready(const Whole& w, const facts::Node& node, const std::string& reaso
                              node.name));
 }
 
-/// Warnings about nodes that end by themselves, or that another check or an add-on reports.
-bool is_judged_elsewhere(const std::string& reason) {
+/// Warnings about nodes that end by themselves, or that another check or an add-on judges.
+bool is_usual(const std::string& reason) {
   constexpr std::string_view reasons[] = {"InvalidDiskCapacity", "Rebooted", "NodeNotReady", "CgroupV1",
                                           "EvictionThresholdMet"};
   return reason.starts_with("GPU") || std::ranges::find(reasons, reason) != std::end(reasons);
@@ -96,18 +96,19 @@ void node_events(const Whole& w, Verdicts& out) {
   const auto* events = given(w.facts.events, out, "the events");
   if (!events) return;
   for (const facts::Event& event : *events) {
-    if (event.kind != "Node" || event.count < often || is_judged_elsewhere(event.reason)) continue;
-    const bool no_range = event.reason == "CIDRNotAvailable";
-    out.fail(
-        no_range ? Severity::blocker : Severity::warning,
-        no_range
-            ? fmt::format("node {} gets no range of pod addresses: all are given to other nodes", event.name)
-            : fmt::format("node {}: {}: {}", event.name, event.reason, event.message),
-        fmt::format("{} events {}: {}", event.count, event.reason, event.message),
-        no_range
-            ? "delete Node objects of hosts that are gone (kubectl get nodes); a larger --cluster-cidr, or a "
-              "smaller --node-cidr-mask-size, in kube-controller-manager's manifest"
-            : fmt::format("kubectl describe node {}; gpuadm doctor --stage node on it", event.name));
+    if (event.kind != "Node" || event.count < often) continue;
+    const std::string evidence = fmt::format("{} events {}: {}", event.count, event.reason, event.message);
+    if (event.reason == "CIDRNotAvailable")
+      out.fail(
+          Severity::blocker,
+          fmt::format("node {} gets no range of pod addresses: all are given to other nodes", event.name),
+          evidence,
+          "delete Node objects of hosts that are gone (kubectl get nodes); a larger --cluster-cidr, or a "
+          "larger --node-cidr-mask-size, in kube-controller-manager's manifest");
+    else
+      out.fail(is_usual(event.reason) ? Severity::note : Severity::warning,
+               fmt::format("node {}: {}: {}", event.name, event.reason, event.message), evidence,
+               fmt::format("kubectl describe node {}; gpuadm doctor --stage node on it", event.name));
   }
 }
 

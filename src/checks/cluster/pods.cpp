@@ -57,7 +57,7 @@ std::string why_of(const Whole& w, const facts::Pod& pod) {
 /// The last words of a pod of Kubernetes or of NVIDIA, if they were read.
 std::optional<LastLine> last_words_of(const Whole& w, const facts::Pod& pod) {
   // NVIDIA's plugins and drivers, whatever their namespace.
-  const auto rows = contains(pod.name, "nvidia-d") ? plugin_lines() : pod_lines();
+  const auto rows = contains(pod.name, "nvidia") ? plugin_lines() : pod_lines();
   if (const auto log = w.facts.pod_logs.find(pod.full()); log != w.facts.pod_logs.end())
     return last_line(log->second, rows);
   if (const auto log = w.facts.plugin_logs.find(pod.name); log != w.facts.plugin_logs.end())

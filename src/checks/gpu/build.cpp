@@ -58,8 +58,8 @@ std::string why_not_built(const Facts& facts) {
 }
 
 void dkms_status(const Subject& s, Verdicts& out) {
-  const std::string akmod = akmod_of(s.facts);
-  if (!akmod.empty() && is_gpu_host(s, out)) {
+  if (!is_gpu_host(s, out)) return;
+  if (const std::string akmod = akmod_of(s.facts); !akmod.empty()) {
     if (s.facts.nvidia.driver || s.facts.nvidia.driver_installed)
       return out.pass(akmod + " is built for the running kernel");
     return out.fail(
@@ -68,7 +68,7 @@ void dkms_status(const Subject& s, Verdicts& out) {
                     s.facts.kernel.release, why_not_built(s.facts)),
         "akmods --force && modprobe nvidia; if it fails, read /var/cache/akmods/nvidia/*.failed.log");
   }
-  if (!uses_dkms(s, out)) return;
+  if (dkms_trees(s.facts).empty()) return out.skip("the driver is not built by DKMS");
   std::string built;
   std::vector<std::string> without;
   for (const std::string& tree : dkms_trees(s.facts)) {

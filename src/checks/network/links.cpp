@@ -43,14 +43,18 @@ void mtu_consistent(const Group& group, Verdicts& out) {
            "ip link set LINK mtu SIZE on the differing hosts, and set it in their network configuration");
 }
 
+/// As network plugins name it: flannel.1 (with the number of the network), vxlan.calico, cilium_vxlan.
+bool is_vxlan(const Link& link) {
+  return link.name.starts_with("flannel.") || link.name.contains("vxlan");
+}
+
 /// A packet of the overlay has 50 bytes more (VXLAN over IPv4, RFC 7348 section 5: Ethernet, IP, UDP, VXLAN).
 void overlay_mtu(const Subject& s, Verdicts& out) {
   constexpr int header = 50;
   const Link* below = primary_link(s.facts);
   if (below == nullptr || below->mtu <= 0) return out.unknown("the host's main link could not be read");
   for (const Link& link : s.facts.network.links)
-    if ((link.name == "flannel.1" || link.name == "vxlan.calico" || link.name == "cilium_vxlan") &&
-        link.mtu > below->mtu - header)
+    if (is_vxlan(link) && link.mtu > below->mtu - header)
       out.fail(Severity::warning,
                fmt::format("packets of pods do not fit into those of the host: {} has a larger MTU than {} "
                            "allows",

@@ -1,9 +1,9 @@
 #include "kube/log/error_line.hpp"
 
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/kube/log_line.hpp"
 
 #include "kube/log/launcher.hpp"
-#include "kube/log/log_line.hpp"
 #include "kube/pod/context.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#include "kube/log/log_line.hpp"
+#include "gpuadm/kube/log_line.hpp"
 
 #include "gpuadm/base/json.hpp"
 #include "gpuadm/base/text.hpp"
@@ -9,7 +9,7 @@
 #include <array>
 #include <optional>
 
-namespace kube::pod {
+namespace kube {
 
 namespace {
 
@@ -182,11 +182,11 @@ LogLine read_log_line(std::string_view line) {
   const std::string_view trimmed = base::trim(line);
   if (auto record = read_json(trimmed)) return *record;
   if (auto record = read_logfmt(trimmed)) return *record;
-  const std::string_view process = process_of(trimmed);
+  const std::string_view process = pod::process_of(trimmed);
   // "[rank1]:" is not part of the message; "[2025-03-29 18:18:34 TP0]" and "[ERROR]" are.
   const bool is_rank = process.starts_with("[rank") || process.starts_with("[default");
   const std::string_view text = is_rank ? base::trim(trimmed.substr(process.size())) : trimmed;
   return {level_of_words(text), std::string(text)};
 }
 
-}  // namespace kube::pod
+}  // namespace kube

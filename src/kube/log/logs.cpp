@@ -1,8 +1,7 @@
 #include "kube/log/logs.hpp"
 
 #include "gpuadm/base/text.hpp"
-
-#include "kube/log/log_line.hpp"
+#include "gpuadm/kube/log_line.hpp"
 
 #include <fmt/format.h>
 

@@ -39,7 +39,8 @@ constexpr std::array<Pattern, 15> mount_patterns = {
       "gpuadm doctor {node} --stage node"},
      {{"transport endpoint is not connected", "stale file handle", "stale nfs"},
       "mount-dead",
-      "the mount of volume {volume} on node {node} is dead: the program or the server behind it has ended",
+      "the mount of volume {volume} on node {node} does not work any more: its program or its server has "
+      "ended",
       "restart the pod of the CSI driver on {node}: kubectl get pods -A --field-selector "
       "spec.nodeName={node}"},
      {{"need a /sbin/mount", "mount program didn't pass", "bad option; for several filesystems",

@@ -51,7 +51,7 @@ Result<Outcome> notebook_shell(const NotebookShellOptions& options, Io& io) {
   program.terminal = terminal;
   const auto argv = session::terminal_argv(cluster->spec(), cluster->host(), program);
   cluster.reset();  // its connections end
-  return std::unexpected(transport::become(argv));
+  return std::unexpected(transport::exec_program(argv));
 }
 
 }  // namespace

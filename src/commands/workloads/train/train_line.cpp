@@ -10,8 +10,7 @@ void add_job(Line& line, TrainRunOptions& options) {
       "[user@]host[:port], or names from the cluster file (default: all its hosts, or this machine)");
   line.repeated("-f,--file", options.files, "FILE",
                 "Cluster file, or the manifest of a job: PyTorchJob, MPIJob, TFJob, JAXJob, TrainJob, JobSet "
-                "or Job; can be "
-                "repeated");
+                "or Job; can be repeated");
   add_kubeconfig(line, options.common, options.context_ns,
                  add_namespace(line, options.ns,
                                "Namespace (default: of the manifest, with --kubeconfig that of its context, "

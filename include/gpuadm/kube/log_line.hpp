@@ -4,7 +4,7 @@
 #include <string_view>
 
 /// One line of a program's log: what it says of itself.
-namespace kube::pod {
+namespace kube {
 
 /// `none`: the line does not name one.
 enum class Level { none, info, warning, error, fatal };
@@ -18,4 +18,4 @@ struct LogLine {
 /// "[error]", 错误 and "Fehler:". NCCL reports its errors as WARN.
 [[nodiscard]] LogLine read_log_line(std::string_view line);
 
-}  // namespace kube::pod
+}  // namespace kube
