@@ -12,8 +12,6 @@ namespace checks {
 
 namespace {
 
-using facts::Facts;
-
 /// "libnvidia-compute-580-server" and "nvidia-driver-580-open" are of branch 580; a package without a branch
 /// in its name is of the branch of its version.
 std::optional<int> branch_of_package(const std::string& name, const std::string& version) {
