@@ -231,7 +231,7 @@ paths() {
     /usr/share/containers/oci/hooks.d/oci-nvidia-hook.json /run/reboot-required /run/ostree-booted \
     /run/systemd/timesync/synchronized /run/systemd/container /.dockerenv /run/.containerenv \
     /var/lib/gpuadm/lock /var/lib/gpuadm/joining /var/lib/gpuadm/cluster /sys/fs/cgroup/cgroup.controllers /sys/fs/cgroup/unified \
-    /proc/sys/net/bridge /lib/modules/"$release" /lib/modules/"$release"/build \
+    /proc/sys/net/bridge /lib/modules /lib/modules/"$release" /lib/modules/"$release"/build \
     /usr/bin/nvidia-uninstall /usr/bin/gcc-[0-9]* /var/lib/nvidia-docker /run/nvidia/driver /dev/dxg /etc/nv_tegra_release \
     /etc/cdi /run/cdi /etc/cdi/nvidia.yaml /run/cdi/nvidia.yaml /etc/nvidia-container-runtime/config.toml /dev/nvidia* \
     /dev/nvidia-caps-imex-channels/channel0 /lib/firmware/nvidia/*/gsp_*.bin /etc/apt/preferences.d/*nvidia* \
@@ -460,6 +460,7 @@ system() {
   fi
   [ "${purpose:-}" = slow ] || ! has systemctl || units
   has iptables && iptables_rules
+  has nft && nft_chains
   # The first line is the default zone.
   ! has firewall-cmd || ! limit 3 systemctl is-active --quiet firewalld.service ||
     kept firewalld '^([^[:space:]]|  (target|interfaces|sources|services|ports):)' 10 sh -c 'firewall-cmd --get-default-zone && firewall-cmd --list-all-zones'
@@ -475,6 +476,21 @@ iptables_rules() {
     *) grep -qx filter /proc/net/ip_tables_names 2>/dev/null || return ;;
   esac
   has iptables-save && kept iptables-filter '^(:|-A )(INPUT|FORWARD|OUTPUT) ' 5 iptables-save -t filter
+}
+
+# The base chains of nftables that filter what arrives or is forwarded, with their rules; those of iptables are in iptables-filter.
+nft_chains() {
+  [ -d /sys/module/nf_tables ] || [ ! -e "/lib/modules/$release/modules.dep" ] || return 0
+  text=$(limit 3 nft list chains 2>&1)
+  code=$?
+  if [ "$code" = 0 ]; then
+    text=$(printf '%s\n' "$text" | awk '
+      $1 == "table" { family = $2; table = $3 }
+      $1 == "chain" { chain = $2 }
+      / hook (input|forward) / && $2 == "filter" && !(table == "filter" && chain ~ /^(INPUT|FORWARD)$/) && n++ < 8 { print family, table, chain }
+    ' | while read -r family table chain; do limit 3 nft -s list chain "$family" "$table" "$chain" | head -n 60; done)
+  fi
+  frame nftables "$text" "$code"
 }
 
 # The files that containerd's configuration imports: a name is relative to the configuration, and may be a pattern.

@@ -90,7 +90,7 @@ Result<> write_image(const BlobPlace& place, const std::string& name, const std:
   return sink(tar_end());
 }
 
-Result<std::filesystem::path> put_together(const std::filesystem::path& bundle, const BundleFile& image,
+Result<std::filesystem::path> put_together(const BundleFile& image, const BlobPlace& place,
                                            const std::filesystem::path& cache, KnownSums& sums) {
   const fs::path archive = cache / (image.sha256 + ".tar");
   if (const auto there = sums.sum_of(archive); there && *there == image.sha256) {
@@ -103,12 +103,10 @@ Result<std::filesystem::path> put_together(const std::filesystem::path& bundle, 
   }
   Result<> written;
   TRY(base::write_file(archive, [&](const base::Sink& sink) {
-    written = write_image([&](const std::string& sha256) { return bundle / blob_path(sha256); }, image.name,
-                          image.parts,
-                          [&](std::string_view piece) -> Result<> {
-                            sink(piece);
-                            return {};
-                          });
+    written = write_image(place, image.name, image.parts, [&](std::string_view piece) -> Result<> {
+      sink(piece);
+      return {};
+    });
   }));
   const std::string sum = TRY(base::sha256_of_file(archive));
   if (written && sum == image.sha256) return archive;
@@ -118,6 +116,16 @@ Result<std::filesystem::path> put_together(const std::filesystem::path& bundle, 
   return base::fail(
       Fault::spec, fmt::format("{}: its archive's SHA-256 is {}, expected {}", image.name, sum, image.sha256),
       "the image differs from manifest.yaml: create the bundle again");
+}
+
+Result<> assemble_images(Bundle& bundle, const BlobPlace& place, const std::filesystem::path& cache) {
+  // Not the file of open_bundle, which keeps only the checksums of one bundle.
+  KnownSums sums(cache / "image-sums");
+  for (BundleFile& file : bundle.files)
+    if (!file.parts.empty() && file.path.empty())
+      file.path = TRY(put_together(file, place, cache, sums)).string();
+  sums.save();
+  return {};
 }
 
 }  // namespace bundle

@@ -22,9 +22,8 @@ namespace bundle {
                                    const std::function<Result<>(std::string_view piece)>& sink);
 
 /// The archive of an image as a file in `cache`, named by its checksum: the existing one, otherwise a new
-/// one. Fault::spec if its checksum differs from the manifest's.
-[[nodiscard]] Result<std::filesystem::path> put_together(const std::filesystem::path& bundle,
-                                                         const BundleFile& image,
+/// one. Fault::spec if its checksum differs from the image's.
+[[nodiscard]] Result<std::filesystem::path> put_together(const BundleFile& image, const BlobPlace& place,
                                                          const std::filesystem::path& cache, KnownSums& sums);
 
 }  // namespace bundle

@@ -104,12 +104,13 @@ Result<Bundle> open_bundle(const std::filesystem::path& directory, const std::fi
   bundle.directory = place;
   KnownSums sums(cache.empty() ? fs::path() : cache / "sums");
   TRY(verify_all(bundle, sums));
+  const BlobPlace blob = [&](const std::string& sha256) { return bundle.directory / blob_path(sha256); };
   for (BundleFile& file : bundle.files) {
     if (!file.path.empty()) continue;
     if (file.parts.empty())
       file.path = blob_path(file.sha256);
     else if (!cache.empty())
-      file.path = TRY(put_together(bundle.directory, file, cache, sums)).string();
+      file.path = TRY(put_together(file, blob, cache, sums)).string();
   }
   sums.save();
   return bundle;

@@ -22,6 +22,11 @@ struct Blobs {
 [[nodiscard]] Result<BundlePart> sum_of_image(const std::string& name, const std::vector<BundlePart>& parts,
                                               const BlobPlace& place);
 
+/// Assembles the images of a bundle that are in parts into archives in `cache`, which is created, and sets
+/// their paths. Existing archives are used. Fault::spec if the checksum of one differs.
+[[nodiscard]] Result<> assemble_images(Bundle& bundle, const BlobPlace& place,
+                                       const std::filesystem::path& cache);
+
 /// Creates the directory, which must be empty or missing. `signature`: of the manifest's text; empty: none.
 [[nodiscard]] Result<> write_bundle_folder(const Bundle& bundle, const std::string& signature,
                                            const BlobPlace& place, const std::filesystem::path& folder);

@@ -46,16 +46,26 @@ struct FirewallZone {
   std::vector<std::string> services, ports;      ///< that it accepts: "ssh", "6443/tcp"
 };
 
+/// A base chain of nftables that filters what arrives at the host or is forwarded by it: `nft list chain`.
+/// Those of iptables-nft are not among them.
+struct NftChain {
+  std::string family, table, name;  ///< "inet", "filter", "forward"
+  std::string hook;                 ///< "input", "forward"
+  std::string policy;               ///< "accept", "drop"
+  std::vector<std::string> rules;   ///< one a line, as nft writes them
+};
+
 struct Firewall {
-  std::optional<std::string> iptables;             ///< version
-  std::string backend;                             ///< of iptables: "nf_tables" or "legacy"; empty: unknown
-  std::vector<std::string> legacy_tables;          ///< tables of the legacy backend in the kernel
-  std::optional<bool> ufw;                         ///< enabled in /etc/ufw/ufw.conf
-  std::string ufw_forward;                         ///< DEFAULT_FORWARD_POLICY
-  std::string default_zone;                        ///< of firewalld, for interfaces that no zone names
-  std::optional<std::vector<FirewallZone>> zones;  ///< of firewalld, if it runs
-  std::map<std::string, std::string> policies;     ///< of INPUT, FORWARD and OUTPUT in the table filter
-  std::vector<std::string> rules;                  ///< of the same, as iptables-save writes them
+  std::optional<std::string> iptables;              ///< version
+  std::string backend;                              ///< of iptables: "nf_tables" or "legacy"; empty: unknown
+  std::vector<std::string> legacy_tables;           ///< tables of the legacy backend in the kernel
+  std::optional<bool> ufw;                          ///< enabled in /etc/ufw/ufw.conf
+  std::string ufw_forward;                          ///< DEFAULT_FORWARD_POLICY
+  std::string default_zone;                         ///< of firewalld, for interfaces that no zone names
+  std::optional<std::vector<FirewallZone>> zones;   ///< of firewalld, if it runs
+  std::map<std::string, std::string> policies;      ///< of INPUT, FORWARD and OUTPUT in the table filter
+  std::vector<std::string> rules;                   ///< of the same, as iptables-save writes them
+  std::optional<std::vector<NftChain>> nft_chains;  ///< nothing: nft is not installed, or failed
 };
 
 struct Network {

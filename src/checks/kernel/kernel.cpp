@@ -65,6 +65,34 @@ void config_required(const Subject& s, Verdicts& out) {
              "use a kernel of the distribution");
 }
 
+/// Arch Linux and rolling kernels of others: the package of the new kernel replaces the folder of the running
+/// one, so that nothing more can be loaded until a reboot. NixOS has no /lib/modules, and a container has
+/// those of its image.
+bool running_modules_are_gone(const facts::Facts& facts) {
+  const facts::Kernel& kernel = facts.kernel;
+  const auto& paths = facts.software.paths;
+  return !kernel.release.empty() && !kernel.modules.empty() && kernel.modules_loadable.empty() &&
+         paths.contains("/lib/modules") && !paths.contains("/lib/modules/" + kernel.release) &&
+         facts.os.container.value_or("none") == "none";
+}
+
+/// Whether something is missing that would be loaded if it were there.
+bool wants_modules(const Subject& s) {
+  return !is_loaded(s.facts, "overlay") || !is_loaded(s.facts, "br_netfilter") ||
+         (has_gpu(s.facts) && !s.facts.nvidia.driver);
+}
+
+void modules_folder(const Subject& s, Verdicts& out) {
+  if (running_modules_are_gone(s.facts))
+    return out.fail(
+        wants_modules(s) ? Severity::blocker : Severity::warning,
+        "the modules of the running kernel are gone, so that none can be loaded: an upgrade of the kernel "
+        "replaced them",
+        fmt::format("kernel {} runs; there is no /lib/modules/{}", s.facts.kernel.release,
+                    s.facts.kernel.release),
+        "reboot the host into the kernel that is installed");
+}
+
 /// Loaded passes; loadable is a step of init; unavailable blocks everything that requires it.
 void module(const Subject& s, Verdicts& out, std::string_view name, std::string_view needed_for,
             std::string_view step) {
@@ -174,6 +202,9 @@ constexpr std::array kernel_rows = std::to_array<Check>({
     {"kernel.config.required", "the kernel has the options that kubeadm requires",
      "kubeadm's SystemVerification fails without them", "/boot/config-* /proc/config.gz paths", preflight,
      config_required},
+    {"kernel.module.folder", "the modules of the running kernel are there",
+     "a module that is not loaded yet is read from their folder",
+     "paths /proc/modules /lib/modules/* container", preflight | node, modules_folder},
     {"kernel.module.overlay", "overlay file systems work", "the container runtime keeps images in them",
      "/proc/modules /lib/modules/* /sys/module/ /proc/filesystems paths", preflight | node, overlay},
     {"kernel.module.br-netfilter", "bridged packets pass through iptables",

@@ -3,6 +3,7 @@
 #include "gpuadm/base/text.hpp"
 
 #include "checks/queries.hpp"
+#include "checks/security/ports.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -16,21 +17,6 @@
 namespace checks {
 
 namespace {
-
-/// What other nodes connect to: kubernetes.io/docs/reference/networking/ports-and-protocols, without what is
-/// used by the host itself, and the network plugin's own.
-std::vector<std::string> ports_between_nodes(const Subject& s) {
-  std::vector<std::string> ports{"10250/tcp"};
-  if (is_control_plane(s)) {
-    ports.emplace_back("6443/tcp");
-    if (std::ranges::count(s.cluster.hosts, spec::Role::control_plane, &spec::Host::role) > 1)
-      ports.emplace_back("2379-2380/tcp");
-  }
-  const auto more = base::words(spec::row_of(s.cluster.network.plugin).ports);
-  for (std::size_t i = 0; i + 1 < more.size(); i += 2)
-    ports.push_back(fmt::format("{}/{}", more[i + 1], base::lower(more[i])));
-  return ports;
-}
 
 /// In ufw's notation: "10250/tcp, 2379:2380/tcp".
 std::string wanted_ports(const Subject& s) {
@@ -257,6 +243,19 @@ constexpr std::array security_rows = std::to_array<Check>({
 });
 
 }  // namespace
+
+std::vector<std::string> ports_between_nodes(const Subject& s) {
+  std::vector<std::string> ports{"10250/tcp"};
+  if (is_control_plane(s)) {
+    ports.emplace_back("6443/tcp");
+    if (std::ranges::count(s.cluster.hosts, spec::Role::control_plane, &spec::Host::role) > 1)
+      ports.emplace_back("2379-2380/tcp");
+  }
+  const auto more = base::words(spec::row_of(s.cluster.network.plugin).ports);
+  for (std::size_t i = 0; i + 1 < more.size(); i += 2)
+    ports.push_back(fmt::format("{}/{}", more[i + 1], base::lower(more[i])));
+  return ports;
+}
 
 std::span<const Check> security_checks() {
   return security_rows;

@@ -32,6 +32,47 @@ void read_zones(const Sections& sections, Firewall& firewall) {
   }
 }
 
+/// "type filter hook forward priority filter; policy drop;". Older versions leave out the policy accept.
+void read_hook(const std::vector<std::string_view>& words, NftChain& chain) {
+  for (std::size_t i = 0; i + 1 < words.size(); ++i) {
+    if (words[i] == "hook") chain.hook = words[i + 1];
+    if (words[i] == "policy") chain.policy = words[i + 1].substr(0, words[i + 1].find(';'));
+  }
+  if (chain.policy.empty()) chain.policy = "accept";
+}
+
+/// The output of several `nft list chain`. A long set of a rule is several lines, of which all but the last
+/// end with a comma.
+void read_nft_chains(const Sections& sections, Firewall& firewall) {
+  const Section* section = sections.find("nftables");
+  if (!section || section->status != 0) return;
+  std::vector<NftChain>& chains = firewall.nft_chains.emplace();
+  std::string family, table;
+  bool goes_on = false;
+  for (const std::string_view line : section->lines) {
+    const auto words = base::words(line);
+    if (words.empty() || words[0] == "}") continue;
+    if (words[0] == "table" && words.size() > 2) {
+      family = words[1];
+      table = words[2];
+    } else if (words[0] == "chain" && words.size() > 1) {
+      chains.push_back({.family = family, .table = table, .name = std::string(words[1])});
+    } else if (chains.empty()) {
+      continue;
+    } else if (words[0] == "type") {
+      read_hook({words.begin(), words.end()}, chains.back());
+    } else {
+      auto& rules = chains.back().rules;
+      const std::string text(base::trim(line));
+      if (goes_on && !rules.empty())
+        rules.back() += " " + text;
+      else
+        rules.push_back(text);
+      goes_on = text.ends_with(',');
+    }
+  }
+}
+
 }  // namespace
 
 Firewall read_firewall(const Sections& sections) {
@@ -58,6 +99,7 @@ Firewall read_firewall(const Sections& sections) {
     else
       firewall.rules.emplace_back(line);
   }
+  read_nft_chains(sections, firewall);
   return firewall;
 }
 

@@ -187,6 +187,7 @@ constexpr std::array forms = std::to_array<SectionForm>({
     {"iptables", with<iptables>, iptables_version, some, zero},
     {"iptables-filter", nullptr, iptables_rule, all, zero},
     {"firewalld", nullptr, firewall_zone, all, zero},
+    {"nftables", nullptr, nft_table, some, zero},
     {"packages", with<dpkg, rpm>, package, all, none},
     {"package-locks", with<dpkg>, package_lock, all, none},
     {"resolves", with<getent>, address_of_name, all, any},

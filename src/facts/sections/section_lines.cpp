@@ -192,6 +192,10 @@ bool iptables_rule(Line line) {
   return line.starts_with(':') || line.starts_with("-A ");
 }
 
+bool nft_table(Line line) {
+  return line.starts_with("table ") && line.ends_with(" {");
+}
+
 /// "public (active)", "docker", "  sources: 10.244.0.0/16".
 bool firewall_zone(Line line) {
   const auto words = base::words(line);

@@ -61,6 +61,7 @@ template <std::size_t least>
 [[nodiscard]] bool address_of_name(Line line);
 [[nodiscard]] bool iptables_version(Line line);
 [[nodiscard]] bool iptables_rule(Line line);
+[[nodiscard]] bool nft_table(Line line);
 [[nodiscard]] bool firewall_zone(Line line);
 [[nodiscard]] bool package(Line line);
 [[nodiscard]] bool package_lock(Line line);

@@ -47,6 +47,15 @@ Tree zone(const FirewallZone& z) {
                        {"ports", Tree::list_of(z.ports)}});
 }
 
+Tree nft_chain(const NftChain& c) {
+  return Tree::map_of({{"family", c.family},
+                       {"table", c.table},
+                       {"name", c.name},
+                       {"hook", c.hook},
+                       {"policy", c.policy},
+                       {"rules", Tree::list_of(c.rules)}});
+}
+
 }  // namespace
 
 Tree network_tree(const Facts& f) {
@@ -59,7 +68,8 @@ Tree network_tree(const Facts& f) {
                                 {"defaultZone", w.default_zone},
                                 {"zones", w.zones ? list_of(*w.zones, zone) : Tree()},
                                 {"policies", map_of(w.policies)},
-                                {"rules", Tree::list_of(w.rules)}});
+                                {"rules", Tree::list_of(w.rules)},
+                                {"nftChains", w.nft_chains ? list_of(*w.nft_chains, nft_chain) : Tree()}});
   return Tree::map_of({{"links", list_of(f.network.links, link)},
                        {"addresses", list_of(f.network.all_addresses, address)},
                        {"defaultAddress", f.network.default_address},
