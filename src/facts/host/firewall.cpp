@@ -48,7 +48,7 @@ void read_nft_chains(const Sections& sections, Firewall& firewall) {
   if (!section || section->status != 0) return;
   std::vector<NftChain>& chains = firewall.nft_chains.emplace();
   std::string family, table;
-  bool goes_on = false;
+  bool continues = false;
   for (const std::string_view line : section->lines) {
     const auto words = base::words(line);
     if (words.empty() || words[0] == "}") continue;
@@ -64,11 +64,11 @@ void read_nft_chains(const Sections& sections, Firewall& firewall) {
     } else {
       auto& rules = chains.back().rules;
       const std::string text(base::trim(line));
-      if (goes_on && !rules.empty())
+      if (continues && !rules.empty())
         rules.back() += " " + text;
       else
         rules.push_back(text);
-      goes_on = text.ends_with(',');
+      continues = text.ends_with(',');
     }
   }
 }
