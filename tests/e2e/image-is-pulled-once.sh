@@ -14,8 +14,8 @@ images() { on "$1" ctr -n k8s.io images ls -q; }
 blobs() { grep -c 'GET /v2/lab/once/blobs/' served || :; }
 for name in node other; do images "$name" | sort >"before.$name"; done
 
-exits 5 gpuadm image pull once.local/lab/none:1 -f cluster.yaml --mirror "$mirror"
-says "once.local/lab/none:1"
+exits 2 gpuadm image pull once.local/lab/none:1 -f cluster.yaml --mirror "$mirror"
+complains "image once.local/lab/none:1"
 exits 2 gpuadm image pull 'once.local/Lab:1' -f cluster.yaml
 for name in node other; do images "$name" | sort | diff "before.$name" - || fail "a pull that failed left an image"; done
 

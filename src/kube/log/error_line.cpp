@@ -14,9 +14,11 @@ namespace kube::pod {
 namespace {
 
 constexpr std::size_t nothing = static_cast<std::size_t>(-1);
-constexpr std::size_t searched_lines = 100;  ///< for the error
-constexpr std::size_t failure_lines = 40;    ///< of one failure before its last line
-constexpr std::size_t longest_gap = 4;       ///< lines of a program between two errors of one failure
+constexpr std::size_t searched_lines = 100;      ///< for the error
+constexpr std::size_t failure_lines = 40;        ///< of one failure before its last line
+constexpr std::size_t longest_gap = 4;           ///< lines of a program between two errors of one failure
+constexpr std::size_t longest_summary_gap = 12;  ///< the same before a line that only sums up
+constexpr std::size_t most_ordinary = 2;         ///< lines without an error among them: "cleaning up"
 
 /// Lines that a program prints for information without a level.
 bool informs(std::string_view line) {
@@ -24,13 +26,25 @@ bool informs(std::string_view line) {
          mentions(line, "hostname of the client socket cannot be retrieved");
 }
 
+/// Whether a text contains one of these words, also as the beginning of a longer one and within a name in
+/// camel case
+/// ("ValueError"), but not within another word ("pipefail").
+bool has_word(std::string_view text, std::initializer_list<std::string_view> words) {
+  const std::string lower = base::lower(text);
+  const auto is_lower = [](char c) { return c >= 'a' && c <= 'z'; };
+  return std::ranges::any_of(words, [&](std::string_view word) {
+    for (std::size_t at = lower.find(word); at != std::string::npos; at = lower.find(word, at + 1))
+      if (at == 0 || !is_lower(text[at - 1]) || !is_lower(text[at])) return true;
+    return false;
+  });
+}
+
 bool has_error_word(std::string_view line) {
-  return mentions_any(
-      line,
-      {"what():",   "error",    "fatal",       "fail",    "panic",       "exception",   "cannot",  "can't",
-       "could not", "unable",   "denied",      "refused", "not found",   "no such",     "invalid", "abort",
-       "killed",    "terminat", "unsupported", "missing", "timed out",   "timeout",     "illegal", "exceed",
-       "too large", "corrupt",  "mismatch",    "out of",  "not support", "segmentation"});
+  return has_word(line, {"what():",     "error",   "fatal",     "fail",    "panic",       "exception",
+                         "cannot",      "can't",   "could not", "unable",  "denied",      "refused",
+                         "not found",   "no such", "invalid",   "abort",   "killed",      "terminat",
+                         "unsupported", "missing", "timed out", "timeout", "illegal",     "exceed",
+                         "too large",   "corrupt", "mismatch",  "out of",  "not support", "segmentation"});
 }
 
 /// Lines that only name the signal that ended a program: a line before says why.
@@ -58,6 +72,29 @@ int severity_of(std::string_view line) {
       return !has_error_word(line) || informs(line) ? 0 : has_no_cause(line) ? 1 : 2;
   }
   return 0;
+}
+
+/// Whether a line only says that something failed: "failed to load all models", "exiting due to model loading
+/// error". One before it has the reason.
+bool is_summary(std::string_view text) {
+  constexpr std::size_t most_words = 5;  ///< after the phrase; a reason follows a colon
+  const std::string lower = base::lower(text);
+  for (const std::string_view phrase :
+       {"exiting", "failed to load", "unable to load", "cannot load", "could not load", "failed to start",
+        "failed to initialize", "failed to create", "failed to launch", "giving up", "shutting down",
+        "cannot continue", "startup failed", "initialization failed", "aborting"}) {
+    const std::size_t at = lower.rfind(phrase);
+    if (at == std::string::npos) continue;
+    const std::string_view rest = std::string_view(lower).substr(at + phrase.size());
+    if (!rest.contains(':') && base::words(rest).size() <= most_words) return true;
+  }
+  return false;
+}
+
+/// "+ set -euo pipefail": what `set -x` of a shell prints.
+bool is_trace(std::string_view text) {
+  const std::size_t end = text.find_first_not_of('+');
+  return end != 0 && end != std::string_view::npos && text[end] == ' ';
 }
 
 bool has_letters(std::string_view text) {
@@ -128,7 +165,7 @@ std::vector<Writer> writers_of(std::span<const std::string> log) {
     const std::string_view text = base::trim(log[i]);
     const bool is_indented = !log[i].empty() && (log[i].front() == ' ' || log[i].front() == '\t');
     if (has_letters(text) && (!is_indented || text.starts_with("what():")) && !text.starts_with('|') &&
-        !is_of_torchrun(text))
+        !is_of_torchrun(text) && !is_trace(text))
       writers[i] = Writer::program;
   }
   for (std::size_t end = log.size(); end-- > 0;) {
@@ -194,9 +231,11 @@ LastError error_line(std::span<const std::string> log, const std::vector<Excepti
     // Of the records about one failure the first says why.
     std::size_t first = last = at;
     std::size_t gap = 0;
-    bool has_level = false;
-    for (std::size_t i = at; at != nothing && i < log.size() && gap <= longest_gap; --i) {
-      if (is_ordinary(log[i], writers[i])) break;
+    bool has_level = at != nothing && is_summary(read_log_line(log[at]).text);
+    const std::size_t most_gap = has_level ? longest_summary_gap : longest_gap;
+    std::size_t ordinary = has_level ? 0 : most_ordinary;
+    for (std::size_t i = at; at != nothing && i < log.size() && gap <= most_gap; --i) {
+      if (is_ordinary(log[i], writers[i]) && ++ordinary > most_ordinary) break;
       if (is_own(i)) ++gap;
       if (severity(i) != highest) continue;
       first = i;

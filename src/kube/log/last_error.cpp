@@ -1,6 +1,7 @@
 #include "gpuadm/kube/last_error.hpp"
 
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/kube/log_line.hpp"
 
 #include "kube/log/error_line.hpp"
 #include "kube/log/launcher.hpp"
@@ -88,7 +89,35 @@ LastError of_exception(std::span<const std::string> log, const std::vector<Excep
   return error;
 }
 
+/// The error before an exception that says only that there is one.
+void take_error_above(std::span<const std::string> log, const Exception& chosen, LastError& error) {
+  LastError above = pod::error_line(log.first(chosen.first), {});
+  if (above.end == 0 || read_log_line(log[above.end - 1]).level < Level::error) return;
+  above.previous = error.text;
+  above.origin = error.origin;
+  error = std::move(above);
+}
+
+/// Without what pydantic writes around the reason: "1 validation error for Config", "[type=value_error,
+/// input_value=…, input_type=…]".
+void remove_inputs(std::string& text) {
+  constexpr std::string_view counts = " validation error for ", value = "Value error, ";
+  if (const std::size_t at = text.find(counts);
+      at != std::string::npos && text.substr(0, at).ends_with(" 1")) {
+    const std::size_t end = text.find_first_of(" \n", at + counts.size());
+    if (end != std::string::npos) text.erase(at - 1, end - at + 2);
+    if (const std::size_t words = text.find(value); words != std::string::npos)
+      text.erase(words, value.size());
+  }
+  for (std::size_t at = text.find(" [type="); at != std::string::npos; at = text.find(" [type=", at)) {
+    const std::size_t type = text.find("input_type=", at);
+    const std::size_t end = text.find(']', type == std::string::npos ? at : type);
+    text.erase(at, end == std::string::npos ? end : end + 1 - at);
+  }
+}
+
 void shorten(LastError& error) {
+  remove_inputs(error.text);
   for (std::string* text : {&error.text, &error.origin, &error.previous, &error.host})
     *text = base::printable(*text, longest);
   error.message.resize(std::min(error.message.size(), longest_message));
@@ -112,6 +141,7 @@ LastError last_error(std::span<const std::string> log) {
     error.begin = std::max(error.begin, chosen->last + 1);
   } else if (is_explained) {
     error = of_exception(lines.texts, all, *chosen);
+    if (pod::points_above(chosen->message)) take_error_above(lines.texts, *chosen, error);
   } else {
     error = pod::error_line(lines.texts, all);
     // The name of torchrun's exception says nothing.

@@ -64,10 +64,15 @@ bool is_of_lost_peer(const Exception& one) {
                                  "remote process exited", "rendezvous"});
 }
 
+bool points_above(std::string_view message) {
+  return mentions_any(message, {"errors above", "error above", "see above", "logs above", "log above",
+                                "errors logged above"});
+}
+
 bool is_consequence(const Exception& one) {
   const bool is_empty = base::trim(one.text).size() <= one.name.size() + 1;
   return is_empty || is_of_launcher(one) || is_of_lost_peer(one) || one.name.starts_with("Engine") ||
-         one.name.starts_with("Actor") || one.name.starts_with("Worker") ||
+         one.name.starts_with("Actor") || one.name.starts_with("Worker") || points_above(one.message) ||
          mentions_any(one.text,
                       {"nccl", "exited unexpectedly", "died unexpectedly", "unexpectedly terminated",
                        "failed to start", "initialization failed", "is killed by signal",

@@ -25,6 +25,8 @@ struct FirstFailure {
 /// Whether it only reports that something else failed, such as a worker, a peer or an engine, or says
 /// nothing.
 [[nodiscard]] bool is_consequence(const Exception& one);
+/// Whether a message refers to errors in the log before it.
+[[nodiscard]] bool points_above(std::string_view message);
 /// Whether a process, as its lines begin, has this rank: "[rank1]:", "[default1]:", "[1,1]<stderr>:".
 [[nodiscard]] bool has_rank(std::string_view process, std::string_view rank);
 /// Whether a line is torchrun's, about a process that ended with an exit code of its own.

@@ -137,6 +137,21 @@ Level level_of_glog(std::string_view word, bool is_after_time) {
   return is_alone || has_date || has_colon ? level_of_letter(word.front()) : Level::none;
 }
 
+/// Without what glog, klog and TensorFlow write before a message: "E1126 14:51:06.33 1 server.cc:305] ",
+/// "2026-11-26 14:51:20.2: E external/xla/dnn.cc:473] ".
+std::string_view without_head(std::string_view line) {
+  constexpr std::size_t longest = 200;
+  const std::size_t end = line.substr(0, longest).find("] ");
+  const std::size_t begin = end == std::string_view::npos ? end : line.substr(0, end).rfind(' ');
+  if (begin == std::string_view::npos) return line;
+  const std::string_view place = line.substr(begin + 1, end - begin - 1);
+  const std::size_t colon = place.rfind(':');
+  if (colon == std::string_view::npos || !base::to_int(place.substr(colon + 1))) return line;
+  const auto words = base::words(line.substr(0, begin));
+  const bool has_time = is_digit_at(line, 0) && level_of_glog(words.back(), true) != Level::none;
+  return has_time || level_of_glog(words.front(), false) != Level::none ? line.substr(end + 2) : line;
+}
+
 Level level_of_word(std::string_view word, bool is_first, bool is_after_place) {
   constexpr std::string_view around = "[](){}<>|:;,!*- ";
   const std::size_t begin = word.find_first_not_of(around);
@@ -186,7 +201,7 @@ LogLine read_log_line(std::string_view line) {
   // "[rank1]:" is not part of the message; "[2025-03-29 18:18:34 TP0]" and "[ERROR]" are.
   const bool is_rank = process.starts_with("[rank") || process.starts_with("[default");
   const std::string_view text = is_rank ? base::trim(trimmed.substr(process.size())) : trimmed;
-  return {level_of_words(text), std::string(text)};
+  return {level_of_words(text), std::string(without_head(text))};
 }
 
 }  // namespace kube

@@ -29,7 +29,7 @@ constexpr std::array<Pattern, 4> lost_gpu_patterns = {
 
 /// Of the error, or of the lines before it: what fails in a GPU, a driver or a machine is often reported by
 /// another part of the program.
-constexpr std::array<Pattern, 20> log_patterns = {
+constexpr std::array<Pattern, 22> log_patterns = {
     {{{"GPU is lost", "GPU has fallen off the bus", "Unable to determine the device handle"},
       "gpu-failed",
       "a GPU of node {node} no longer answers",
@@ -103,7 +103,15 @@ constexpr std::array<Pattern, 20> log_patterns = {
       "gpu-number",
       "the program in container {container} uses the number of a GPU that the container does not have",
       "request as many GPUs as the program has processes"},
-     {{"illegal memory access", "unspecified launch failure", "device-side assert", "misaligned address",
+     {{"device-side assert"},
+      "cuda-assert",
+      "an assertion in a CUDA kernel of container {container} failed, mostly for data out of range: {line}",
+      "check labels and indices of the data; CUDA_LAUNCH_BLOCKING=1 names the operation"},
+     {{"Stale file handle", "stale NFS file handle"},
+      "volume-stale",
+      "a volume of container {container} was exported again since it was mounted: {line}",
+      "kubectl -n {namespace} delete pod {pod}, so that the next one mounts the volume again"},
+     {{"illegal memory access", "unspecified launch failure", "misaligned address",
        "CUDA error:", "ncclUnhandledCudaError", "CUDA runtime error", "CUDA driver error"},
       "cuda-error",
       "the program in container {container} failed with a CUDA error",
@@ -120,7 +128,8 @@ constexpr std::array<Pattern, 20> log_patterns = {
        "nccl*unhandled cuda error", "ncclRemoteError", "nccl failure"},
       "nccl-error",
       "NCCL failed in container {container}: {line}",
-      "set NCCL_DEBUG=WARN, with which the log names the reason"}}};
+      "read the warning of NCCL in the log: {nccl_warning} || set NCCL_DEBUG=WARN, with which the log names "
+      "the reason"}}};
 
 }  // namespace
 

@@ -37,6 +37,12 @@ std::string quoted(const LastError& error, const Pattern& pattern, bool has_gpu)
   return brief(error.text, 200);
 }
 
+/// The first line that contains a text; nullptr: none does.
+const std::string* find_line(std::span<const std::string> log, std::string_view text) {
+  const auto found = std::ranges::find_if(log, [&](const std::string& line) { return line.contains(text); });
+  return found == log.end() ? nullptr : &*found;
+}
+
 /// Xids that a program causes, not the hardware (NVIDIA's Xid catalog: 13, 31, 43, 45, 68, 69).
 constexpr std::array<int, 6> program_xids = {13, 31, 43, 45, 68, 69};
 
@@ -90,8 +96,13 @@ std::vector<std::string> missing_links(const facts::Facts& host) {
 std::vector<std::string> failed_log(const Container& container) {
   const bool restarted = container.state.kind != "terminated" && !container.previous_log.empty();
   std::vector<std::string> lines = restarted ? container.previous_log : container.log;
-  if (const ContainerState* ended = ending(container); ended && lines.empty())
+  const ContainerState* ended = ending(container);
+  const bool is_blank =
+      std::ranges::all_of(lines, [](const std::string& one) { return base::trim(one).empty(); });
+  if (is_blank && ended && !ended->message.empty()) {
+    lines.clear();
     for (const std::string_view line : base::lines(ended->message)) lines.emplace_back(line);
+  }
   return lines;
 }
 
@@ -113,6 +124,8 @@ LogReason reason_in_log(const Context& context, const Container& container, std:
   // Other parts of the program may say what is behind a failure of CUDA or NCCL.
   const bool is_general =
       best.pattern && (best.pattern->reason == "cuda-error" || best.pattern->reason == "nccl-error");
+  if (best.pattern && best.pattern->reason == "cuda-assert")
+    if (const std::string* one = find_line(log, "Assertion `")) best.line = brief(base::printable(*one), 200);
   if (best.pattern && !is_general) return best;
   if (const Pattern* pattern = reason_of(error.is_handled ? "" : error.previous, has_gpu, LogPart::error);
       pattern && !best.pattern)

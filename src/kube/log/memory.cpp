@@ -64,12 +64,18 @@ constexpr std::string_view gpu_reason = "gpu-out-of-memory",
                                "the GPU's memory is too small for the program in container {container}",
                            gpu_fix = "{less_gpu_memory}";
 
-constexpr std::array<Memory, 12> memories = {{
+constexpr std::array<Memory, 13> memories = {{
     {{{"out of resource: shared memory"},
       "gpu-kernel-too-large",
       "a kernel of container {container} needs more shared memory than the GPUs of node {node} have in a "
       "multiprocessor: {line}",
       "use a newer GPU, or a smaller block size: another attention backend or quantization"}},
+    {{{"increase --mem-fraction-static", "increasing --mem-fraction-static"},
+      "gpu-memory-for-cache",
+      "the part of the GPU's memory that the program in container {container} may use is too small for the "
+      "model",
+      "increase --mem-fraction-static, decrease the context, or use more GPUs (--tp-size) or a smaller "
+      "model"}},
     {{{"no available memory for the cache blocks", "available kv cache memory", "kv cache is needed",
        "can be stored in kv cache", "can be stored in the kv cache", "mem-fraction-static",
        "memory*for*kv cache"},

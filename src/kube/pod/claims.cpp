@@ -142,6 +142,16 @@ std::optional<PodLink> waits_for_claim(const Context& context) {
       return broken("scheduled", "dra-driver-missing",
                     fmt::format("the ResourceClaim {} is not allocated: no ResourceSlice offers a GPU", name),
                     seen, "gpuadm verify");
+    if (free == devices)
+      return broken(
+          "scheduled", "resource-claim-pending",
+          fmt::format("the ResourceClaim {} is not allocated: the free GPU devices, {} of {}, do not "
+                      "satisfy its request",
+                      name, free, devices),
+          seen,
+          fmt::format("compare its count, DeviceClass and selectors with the devices: kubectl -n {} "
+                      "describe resourceclaim {}; kubectl get resourceslices -o yaml",
+                      pod.ns, name));
     return broken("scheduled", "resource-claim-pending",
                   fmt::format("the ResourceClaim {} is not allocated: {} of {} GPU devices {} free", name,
                               free, devices, is_are(static_cast<double>(free))),

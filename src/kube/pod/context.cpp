@@ -152,12 +152,18 @@ std::string brief(std::string_view text, std::size_t limit) {
   std::string line;
   for (const char c : base::trim(text)) line += c == '\n' || c == '\t' || c == '\r' ? ' ' : c;
   if (line.size() <= limit) return line;
-  // The cause is at the end of an error. A character of several bytes is not split.
+  // The cause is at the end of an error, unless it begins with a sentence. A character of several bytes is
+  // not split.
   const auto boundary = [&](std::size_t at) {
     while (at > 0 && (static_cast<unsigned char>(line[at]) & 0xC0) == 0x80) --at;
     return at;
   };
-  return line.substr(0, boundary(limit / 3)) + " ... " + line.substr(boundary(line.size() - limit * 2 / 3));
+  const std::size_t sentence = line.find(". ");
+  const bool has_sentence = sentence != std::string::npos && sentence > limit / 3 &&
+                            sentence < limit * 2 / 3 && line[sentence - 1] != '.';
+  const std::size_t head = has_sentence ? sentence + 1 : limit / 3;
+  const std::size_t tail = has_sentence ? limit - head : limit * 2 / 3;
+  return line.substr(0, boundary(head)) + " ... " + line.substr(boundary(line.size() - tail));
 }
 
 std::string clock_text(double seconds, std::optional<double> now) {

@@ -122,11 +122,14 @@ PodLink beyond_every_node(const Context& context, const std::string& resource, d
         fmt::format("request at most {}, or distribute the work: gpuadm train run --nodes N --gpus {}",
                     std::llround(most), std::llround(most)));
   if (most <= 0)
-    return broken("scheduled", "resource-unknown",
-                  fmt::format("{} {} requested, and no node offers {}", amount_text(requested, resource),
-                              resource.find('/') == std::string::npos ? "is" : is_are(requested), resource),
-                  {},
-                  "remove the resource from resources.limits, or install the device plugin that provides it");
+    return broken(
+        "scheduled", "resource-unknown",
+        fmt::format("{} {} requested, and no node offers {}", amount_text(requested, resource),
+                    resource.find('/') == std::string::npos ? "is" : is_are(requested), resource),
+        {},
+        resource.starts_with("hugepages-")
+            ? "reserve them on a node: sysctl -w vm.nr_hugepages=N, then systemctl restart kubelet"
+            : "remove the resource from resources.limits, or install the device plugin that provides it");
   return broken("scheduled", "more-than-any-node",
                 fmt::format("{} {} requested, the largest node has {}", amount_text(requested, resource),
                             resource == "cpu" ? "are" : "is", amount_text(most, resource)),

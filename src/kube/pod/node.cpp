@@ -91,6 +91,11 @@ PodLink evicted(const Context& context) {
             volume->limit ? ": " + base::human_bytes(static_cast<unsigned long long>(*volume->limit)) : ""),
         fmt::format("increase sizeLimit of volume {}; notebooks and training jobs of gpuadm: --shm",
                     volume->name));
+  if (const std::string volume = between(message, "EmptyDir volume \"", "\""); !volume.empty())
+    return link(
+        "evicted-disk", fmt::format("the pod was evicted because volume {} exceeded its sizeLimit", volume),
+        fmt::format("increase sizeLimit of volume {}, or write to a volume of its own: gpuadm storage claim",
+                    volume));
   if (mentions_any(message, {"ephemeral-storage", "ephemeral local storage", "DiskPressure", "nodefs",
                              "imagefs", "emptyDir volume"}))
     return link(

@@ -57,6 +57,17 @@ std::optional<PodLink> probe_failure(const Context& context, const Container& co
                 fmt::format("kubectl -n {} logs {} -c {}", context.pod.ns, context.pod.name, container.name));
 }
 
+/// A container that has done its work, and another one that runs on and keeps the pod and its GPUs; nullptr:
+/// none.
+const Container* completed(const Pod& pod) {
+  const auto runs = [](const Container& one) { return !one.is_init && one.state.kind == "running"; };
+  const auto has_completed = [](const Container& one) {
+    return !one.is_init && one.state.kind == "terminated" && one.state.exit_code == 0;
+  };
+  const auto found = std::ranges::find_if(pod.containers, has_completed);
+  return found == pod.containers.end() || std::ranges::none_of(pod.containers, runs) ? nullptr : &*found;
+}
+
 PodLink ready(const Context& context) {
   if (context.pod.phase == "Succeeded") return passed("ready", "the pod has completed");
   const auto place = context.pod.conditions.find("Ready");
@@ -65,6 +76,19 @@ PodLink ready(const Context& context) {
   if (is_unreported(context.pod))
     return broken("ready", "node-lost", fmt::format("node {} does not report its state", context.pod.node),
                   {}, fmt::format("gpuadm doctor {} --stage node", context.pod.node));
+  if (const Container* ended = completed(context.pod)) {
+    std::vector<std::string> names;
+    for (const Container& one : context.pod.containers)
+      if (!one.is_init && one.state.kind == "running") names.push_back(one.name);
+    return broken(
+        "ready", "sidecar-runs-on",
+        fmt::format("{} has completed, and the pod keeps its resources while {} runs", named(*ended),
+                    base::join(names, ", ")),
+        {},
+        fmt::format("make {} an init container with restartPolicy: Always (Kubernetes 1.29 and newer), "
+                    "or end it when {} ends",
+                    names.front(), ended->name));
+  }
   for (const Container& container : context.pod.containers) {
     if (container.ready || container.is_init || container.state.kind != "running") continue;
     if (auto failure = probe_failure(context, container, "ready")) return std::move(*failure);

@@ -133,7 +133,7 @@ PodLink by_exit_code(const Context& context, const Container& container, const C
   const std::string logs = fmt::format("kubectl -n {} logs {} -c {}{}", context.pod.ns, context.pod.name,
                                        container.name, container.restarts > 0 ? " --previous" : "");
   const std::string last =
-      (error.rank.empty() || error.text.empty() ? "" : "rank " + error.rank + ": ") + brief(error.text, 160);
+      (error.rank.empty() || error.text.empty() ? "" : "rank " + error.rank + ": ") + brief(error.text, 240);
   const std::string after = last.empty() ? "" : ": " + last;
   // What ends itself with a signal has named the reason before.
   if (code == 137 && error.is_complete)
@@ -205,6 +205,11 @@ PodLink ended_badly(const Context& context, const Container& container, const Co
   if (found.pattern && !is_of_shell) {
     words["line"] = brief(found.line, 160);
     add_words(context, container, found.line, words);
+    for (const std::string& one : log)
+      if (const std::size_t at = one.find("NCCL WARN "); at != std::string::npos) {
+        words["nccl_warning"] = brief(base::printable(one.substr(at + 10)), 160);
+        break;
+      }
     PodLink link = broken("run", *found.pattern, words, std::move(seen));
     if (is_about_gpus(link.reason)) add_host_facts(context, container, link);
     return link;

@@ -17,13 +17,17 @@ constexpr double scheduler_timeout = 15;  // seconds that a scheduler may need f
 struct SchedulerText {
   std::string_view part, reason, what, fix;
 };
-constexpr std::array<SchedulerText, 9> scheduler_texts = {
+constexpr std::array<SchedulerText, 11> scheduler_texts = {
     {{"volume node affinity conflict", "volume-on-another-node", "a volume of the pod is on another node",
       "kubectl describe persistentvolume"},
      {"anti-affinity", "pod-anti-affinity", "the pod's anti-affinity excludes all nodes that could take it",
       "change spec.affinity.podAntiAffinity, or add a node"},
      {"pod affinity", "pod-affinity", "no node has the pods that the pod's affinity requires",
       "change spec.affinity.podAffinity"},
+     {"missing required label", "topology-label",
+      "no node that could take the pod has the label that its topology spread constraints name",
+      "label the nodes with topologyKey of spec.topologySpreadConstraints: kubectl label nodes NODE "
+      "KEY=VALUE"},
      {"topology spread", "topology-spread", "the topology spread constraints exclude all nodes",
       "change spec.topologySpreadConstraints"},
      {"free ports", "host-port", "a host port of the pod is in use on all nodes that could take it",
@@ -35,6 +39,8 @@ constexpr std::array<SchedulerText, 9> scheduler_texts = {
       "free resources, add a node, or request less for each pod of the group"},
      {"allocate all claims", "resource-claim-pending",
       "the pod's ResourceClaims cannot be allocated on any node", "kubectl get resourceclaims"},
+     {"too many pods", "too-many-pods", "the nodes that could take the pod have as many pods as they may",
+      "delete pods, add a node, or increase maxPods of the kubelets: patches: { kubelet: { maxPods: N } }"},
      {"persistentvolumeclaim", "claim-pending", "a PersistentVolumeClaim of the pod is not bound",
       "kubectl get persistentvolumeclaims"}}};
 

@@ -10,7 +10,7 @@ namespace kube::pod {
 
 namespace {
 
-constexpr std::array<Pattern, 7> configuration_patterns = {
+constexpr std::array<Pattern, 8> configuration_patterns = {
     {{{"failed to sync", "timed out waiting"},
       "configuration-not-read",
       "the kubelet of {node} has not read the ConfigMaps and Secrets of container {container} in time",
@@ -27,7 +27,13 @@ constexpr std::array<Pattern, 7> configuration_patterns = {
       "secret-missing",
       "the Secret {object} does not exist in namespace {namespace}",
       "kubectl -n {namespace} create secret generic {object} --from-file=FILE"},
-     {{"runAsNonRoot", "run as root", "non-numeric user"},
+     {{"non-numeric user"},
+      "runs-as-root",
+      "the image of container {container} names its user, and Kubernetes can verify only a number that is "
+      "not "
+      "root's",
+      "set securityContext.runAsUser to the number of that user"},
+     {{"runAsNonRoot", "run as root"},
       "runs-as-root",
       "container {container} must not run as root, and its image does",
       "set securityContext.runAsUser, or use an image with a numeric user"},
@@ -40,7 +46,7 @@ constexpr std::array<Pattern, 7> configuration_patterns = {
       "the ServiceAccount of the pod does not exist in namespace {namespace}",
       "kubectl -n {namespace} get serviceaccounts"}}};
 
-constexpr std::array<Pattern, 15> start_patterns = {
+constexpr std::array<Pattern, 17> start_patterns = {
     {{{"unsatisfied condition: cuda", "requirement error"},
       "cuda-driver-too-old",
       "the image {image} requires a newer CUDA than the driver of node {node} supports",
@@ -54,6 +60,10 @@ constexpr std::array<Pattern, 15> start_patterns = {
       "cdi-device-missing",
       "the container runtime of node {node} does not find the GPU that was allocated",
       "gpuadm doctor {node} --only nct"},
+     {{"ldconfig*no such file"},
+      "nvidia-toolkit-failed",
+      "the NVIDIA Container Toolkit of node {node} does not find ldconfig: {message}",
+      "on {node}, set ldconfig = \"@/sbin/ldconfig\" in /etc/nvidia-container-runtime/config.toml"},
      {{"nvidia-container-cli", "nvidia-container-runtime", "could not select device driver"},
       "nvidia-toolkit-failed",
       "the NVIDIA Container Toolkit of node {node} cannot start container {container}",
@@ -88,6 +98,10 @@ constexpr std::array<Pattern, 15> start_patterns = {
       "command-not-found",
       "the command {command} does not exist in the image {image}, or cannot be executed",
       "correct the command of container {container}"},
+     {{"seccomp*no such file"},
+      "security-profile",
+      "node {node} does not have the seccomp profile of container {container}: {message}",
+      "put the profile below /var/lib/kubelet/seccomp of {node}, or change securityContext.seccompProfile"},
      {{"no such file or directory"},
       "file-missing",
       "container {container} needs a file that does not exist: {message}",

@@ -10,7 +10,7 @@ namespace kube::pod {
 
 namespace {
 
-constexpr std::array<Pattern, 15> mount_patterns = {
+constexpr std::array<Pattern, 16> mount_patterns = {
     {{{"hostPath type check failed"},
       "directory-missing",
       "{path} does not exist on node {node} with the required type (volume {volume})",
@@ -52,6 +52,11 @@ constexpr std::array<Pattern, 15> mount_patterns = {
       "mount-denied",
       "the server refuses node {node} to mount {source} (volume {volume})",
       "allow the node in the server's exports or keys"},
+     {{"external-attacher"},
+      "csi-attach-timeout",
+      "the CSI driver has not attached volume {volume} to node {node}",
+      "check the pods of its controller (external-attacher): kubectl get volumeattachments; kubectl get pods "
+      "-A"},
      {{"Connection refused", "Connection timed out", "No route to host", "Network is unreachable",
        "Host is down", "timed out"},
       "mount-timeout",
