@@ -52,7 +52,7 @@ while [ -n "$gpuadm_rest" ]; do
 done
 
 if [ -z "$model_files" ]; then
-  for gpuadm_file in ./config.json ./model.safetensors.index.json ./*.safetensors ./*.gguf; do
+  for gpuadm_file in ./config.json ./hf_quant_config.json ./model.safetensors.index.json ./*.safetensors ./*.gguf; do
     if [ -e "$gpuadm_file" ] || [ -L "$gpuadm_file" ]; then model_files="$model_files${gpuadm_file#./}$gpuadm_newline"; fi
   done
 fi

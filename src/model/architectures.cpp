@@ -1,5 +1,9 @@
 #include "model/architectures.hpp"
 
+#include "gpuadm/base/text.hpp"
+
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
@@ -120,11 +124,80 @@ constexpr std::array architectures = std::to_array<Architecture>({
     {"hunyuan-dense", full},
 });
 
+using base::Tree;
+
+constexpr Architecture plain{.name = "", .windows = Windows::none};
+
+/// Parts of names of fields about something else than keys and values of heads: of config.json files of
+/// Mamba, Jamba, Granite 4, Nemotron-H, Falcon-H1, Qwen3-Next, Kimi Linear, MiniMax-01, DeepSeek, Gemma 3n,
+/// Hunyuan, Whisper, T5 and BERT.
+constexpr std::array<std::string_view, 29> other_kinds = {"mamba",
+                                                          "ssm",
+                                                          "state_size",
+                                                          "conv",
+                                                          "linear",
+                                                          "recurrent",
+                                                          "rwkv",
+                                                          "index_",
+                                                          "compress",
+                                                          "lora_rank",
+                                                          "cross_att",
+                                                          "encoder",
+                                                          "hybrid",
+                                                          "block_type",
+                                                          "layers_block",
+                                                          "attn_layer",
+                                                          "attention_interval",
+                                                          "attention_type",
+                                                          "attn_type",
+                                                          "lightning",
+                                                          "kda",
+                                                          "kv_share",
+                                                          "use_cla",
+                                                          "memory_block",
+                                                          "sparse_att",
+                                                          "local_attention",
+                                                          "global_attn",
+                                                          "type_vocab_size",
+                                                          "relative_attention"};
+
+/// Whether a value says that there is none: null, false, 0, "", an empty list or map. A list of ones is
+/// MiniMax's for layers with plain attention.
+bool says_no(const Tree& value) {
+  if (value.is_null() || value.as_bool() == false) return true;
+  if (value.is_list())
+    return std::ranges::all_of(value.items(), [](const Tree& one) { return one.as_int() == 1; });
+  if (value.is_map()) return value.entries().empty();
+  return value.as_int() == 0 || value.text().empty();
+}
+
+bool has_number(const Tree& config, std::initializer_list<const char*> keys) {
+  return std::ranges::any_of(keys, [&](const char* key) {
+    const Tree* value = config.find(key);
+    return value && value->as_int().value_or(0) > 0;
+  });
+}
+
 }  // namespace
 
 const Architecture* find_architecture(std::string_view name) {
   const auto found = std::ranges::find(architectures, name, &Architecture::name);
   return found == architectures.end() ? nullptr : &*found;
+}
+
+Standard standard_attention(const Tree& config) {
+  for (const auto& [key, value] : config.entries()) {
+    const bool is_other =
+        std::ranges::any_of(other_kinds, [&](std::string_view part) { return key.contains(part); });
+    if (is_other && !says_no(value)) return {nullptr, fmt::format("has {}", base::printable(key, 40))};
+  }
+  if (!has_number(config, {"num_hidden_layers"}) || !has_number(config, {"num_attention_heads"}) ||
+      !has_number(config, {"num_key_value_heads"}))
+    return {nullptr, "does not name its heads of keys"};
+  const Tree *window = config.find("sliding_window"), *used = config.find("use_sliding_window");
+  if (window && !says_no(*window) && !(used && used->as_bool() == false) && !config.find("layer_types"))
+    return {nullptr, "does not say which layers use its sliding_window"};
+  return {&plain, {}};
 }
 
 }  // namespace model

@@ -1,5 +1,8 @@
 #pragma once
 
+#include "gpuadm/base/tree.hpp"
+
+#include <string>
 #include <string_view>
 
 namespace model {
@@ -30,5 +33,16 @@ struct Architecture {
 
 /// The row of an architecture, or nullptr: what it stores for a token is unknown.
 [[nodiscard]] const Architecture* find_architecture(std::string_view name);
+
+/// What config.json says of the attention of an architecture without a row.
+struct Standard {
+  const Architecture* row = nullptr;  ///< keys and values of heads in all layers; nullptr: it may store more
+  std::string why;                    ///< then, the field that says so: "has mamba_d_state"
+};
+
+/// Whether a file describes plain attention: it names layers, heads and heads of keys (grouped-query
+/// attention), and no field of another kind of state, such as Mamba, linear or compressed attention, or
+/// layers that share a cache.
+[[nodiscard]] Standard standard_attention(const base::Tree& config);
 
 }  // namespace model

@@ -19,11 +19,20 @@ using base::Tree;
 
 constexpr std::int64_t most_tokens = 1'000'000'000;
 
+/// A number, or one that all layers of a list have.
+std::optional<std::int64_t> number_in(const Tree& value) {
+  if (!value.is_list() || value.items().empty()) return value.as_int();
+  const auto first = value.items().front().as_int();
+  const bool is_same =
+      std::ranges::all_of(value.items(), [&](const Tree& one) { return one.as_int() == first; });
+  return is_same ? first : std::nullopt;
+}
+
 /// The first of these keys that has a whole number, at most `most_tokens` from 0; 0: none.
 std::int64_t number_of(const Tree& config, std::initializer_list<std::string_view> keys) {
   for (const std::string_view key : keys)
     if (const Tree* value = config.find(key))
-      if (const auto number = value->as_int())
+      if (const auto number = number_in(*value))
         return std::clamp<std::int64_t>(*number, -most_tokens, most_tokens);
   return 0;
 }
@@ -197,38 +206,64 @@ std::uint64_t intermediate_of(const Tree& config, const Model& model) {
   return std::max(dense, (expert > 0 ? expert : dense) * used);
 }
 
+/// hf_quant_config.json: {"producer": {"name": "modelopt"}, "quantization": {"quant_algo": "NVFP4", …}},
+/// which vLLM reads if config.json has no quantization_config (get_quant_config of
+/// vllm/model_executor/model_loader/weight_utils.py).
+Result<> add_quantization(Tree& config, const File& file) {
+  const Tree tree = TRY(base::json::read(file.head, base::printable(file.name, 200)));
+  const Tree* inner = tree.is_map() ? tree.find("quantization") : nullptr;
+  if (!inner || !inner->is_map()) return {};
+  Tree settings = Tree::map_of({{"quant_method", "modelopt"}});
+  settings.merge(*inner);
+  config.set("quantization_config", std::move(settings));
+  return {};
+}
+
 }  // namespace
 
-Result<Config> read_config(const File& file) {
+Result<Config> read_config(const File& file, const File* quantization) {
   if (const std::string why = why_no_model(file.head); !why.empty()) return bad_file(file.name, why);
   if (file.size > largest_config || file.head.size() > largest_config)
     return bad_file(file.name, "is larger than 1 MiB: it is not the configuration of a model");
-  const Tree tree = TRY(base::json::read(file.head, base::printable(file.name, 200)));
+  Tree tree = TRY(base::json::read(file.head, base::printable(file.name, 200)));
   if (!tree.is_map()) return bad_file(file.name, "is not a JSON object");
+  if (quantization && !quantization_settings(tree, language_part(tree)))
+    TRY(add_quantization(tree, *quantization));
   const Tree& part = language_part(tree);
   Config config;
   Model& model = config.model;
   model.architecture = base::printable(architecture_of(tree), 100);
   const Architecture* row = find_architecture(model.architecture);
+  // A model that also reads images names that of its language model in the part about it.
+  if (!row) row = find_architecture(architecture_of(part));
+  if (!row) {
+    const Standard standard = standard_attention(part);
+    row = standard.row;
+    model.is_assumed = row != nullptr;
+    if (!row && !model.architecture.empty())
+      model.unknown = fmt::format("gpuadm does not know the architecture {}, whose config.json {}",
+                                  model.architecture, standard.why);
+  }
   config.quantization = quantization_of(tree, part);
   read_cache_type(tree, part, model);
-  for (const Tree* one : {&part, &tree})
+  for (const Tree* one : {&part, static_cast<const Tree*>(&tree)})
     for (const char* key : {"torch_dtype", "dtype"})
       if (model.compute.empty()) model.compute = short_type(text_of(*one, key));
   const auto small = [&](std::initializer_list<std::string_view> keys) {
     return static_cast<int>(std::min<std::uint64_t>(count_of(part, keys), 1'000'000));
   };
   model.experts = small({"n_routed_experts", "num_experts", "num_local_experts", "moe_num_experts"});
-  model.experts_used = small({"num_experts_per_tok", "num_experts_per_token", "experts_per_token", "moe_k"});
+  model.experts_used =
+      small({"num_experts_per_tok", "num_experts_per_token", "experts_per_token", "moe_k", "moe_topk"});
   model.hidden = count_of(part, {"hidden_size", "n_embd", "d_model"});
   model.intermediate = intermediate_of(part, model);
   model.vocabulary = count_of(part, {"vocab_size", "padded_vocab_size"});
-  model.context = count_of(
-      part, {"max_position_embeddings", "n_positions", "max_sequence_length", "seq_length", "n_ctx"});
+  model.context = count_of(part, {"max_position_embeddings", "n_positions", "max_sequence_length",
+                                  "seq_length", "n_ctx", "model_max_length"});
   if (row && model.vocabulary == 0) model.vocabulary = static_cast<std::uint64_t>(row->defaults.vocabulary);
   if (row && model.context == 0) model.context = static_cast<std::uint64_t>(row->defaults.context);
   Shape shape = shape_of(part, row);
-  model.unknown = read_layer_types(part, shape);
+  if (const std::string why = read_layer_types(part, shape); !why.empty()) model.unknown = why;
   describe_cache(model, shape, row);
   return config;
 }

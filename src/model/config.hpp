@@ -19,6 +19,8 @@ struct Config {
   Model model;
   Quantization quantization;
 };
-[[nodiscard]] Result<Config> read_config(const File& file);
+/// `quantization`: hf_quant_config.json of ModelOpt, which is used if config.json says nothing; nullptr:
+/// there is none.
+[[nodiscard]] Result<Config> read_config(const File& file, const File* quantization);
 
 }  // namespace model

@@ -81,8 +81,8 @@ Result<File> open_file(const fs::path& path) {
 }
 
 bool is_of_a_model(const std::string& name) {
-  return name == "config.json" || name == "model.safetensors.index.json" || name.ends_with(".safetensors") ||
-         name.ends_with(".gguf");
+  return name == "config.json" || name == "model.safetensors.index.json" || name == "hf_quant_config.json" ||
+         name.ends_with(".safetensors") || name.ends_with(".gguf");
 }
 
 Result<> open_files(const fs::path& folder, const std::vector<std::string>& names, Files& files) {

@@ -16,6 +16,7 @@ namespace model {
 namespace {
 
 constexpr const char* index_name = "model.safetensors.index.json";
+constexpr const char* quantization_name = "hf_quant_config.json";
 
 const File* find(const Files& files, std::string_view name) {
   const auto found = std::ranges::find(files.files, name, &File::name);
@@ -99,7 +100,7 @@ void enter_index(Model& model, const Index& index, const Quantization& quantizat
 }
 
 Result<Model> read_folder(const Files& files, const File& config_file) {
-  Config config = TRY(read_config(config_file));
+  Config config = TRY(read_config(config_file, find(files, quantization_name)));
   Model& model = config.model;
   model.quantization = config.quantization.method;
   std::optional<Index> index;
@@ -124,6 +125,7 @@ Result<Model> read_folder(const Files& files, const File& config_file) {
     model.stored += file->size;
   }
   model.files = static_cast<int>(weight.size());
+  weights.unpack();
   const std::string most_used = weights.most_used();
   const std::uint64_t as_f32 = model.quantization.empty() ? weights.by_type["F32"] : 0;
   weights = without_extra_layers(std::move(weights), model);
@@ -131,6 +133,7 @@ Result<Model> read_folder(const Files& files, const File& config_file) {
   model.parameters = weights.elements;
   const bool packed = most_used == "U8" || most_used == "I32";
   model.type = packed && config.quantization.type.empty() ? "" : config.quantization.type;
+  if (most_used == "F4") model.type = "mxfp4";
   if (model.type.empty() && !packed) model.type = type_of(most_used);
   if (model.compute.empty()) model.compute = model.type == "f16" ? "f16" : model.type == "bf16" ? "bf16" : "";
   return std::move(model);

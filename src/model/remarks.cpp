@@ -22,6 +22,11 @@ class Remarks {
 
   std::vector<Remark> all() {
     if (!model_.is_known()) add(Weight::unknown, fmt::format("the cache is unknown: {}", model_.unknown));
+    if (model_.is_assumed)
+      add(Weight::warns,
+          fmt::format("gpuadm does not know the architecture {}: its cache is computed from the heads "
+                      "that config.json names",
+                      base::printable(model_.architecture, 80)));
     weights();
     cache_type();
     chunks();

@@ -22,6 +22,7 @@ constexpr std::array type_bits = std::to_array<std::pair<std::string_view, std::
      {"U32", 32},    {"F32", 32},    {"C64", 64}, {"F64", 64},    {"I64", 64},    {"U64", 64}});
 
 constexpr std::uint64_t length_bytes = 8;
+constexpr int layer_of_prediction = 1'000'000;  ///< behind the last layer of every model
 
 /// The numbers of a language model's layer; towers for images have layers of their own.
 constexpr std::array<std::string_view, 4> layer_prefixes = {"model.layers.", "language_model.model.layers.",
@@ -102,11 +103,14 @@ class Tensors {
     weights_.stored += bytes;
     weights_.elements += parameters_in(elements);
     weights_.by_type[type_] += bytes;
+    const auto add_to = [&](int layer) {
+      weights_.by_layer[layer].stored += bytes;
+      weights_.by_layer[layer].elements += parameters_in(elements);
+    };
     for (const std::string_view prefix : layer_prefixes)
-      if (const auto layer = layer_in(name_, prefix)) {
-        weights_.by_layer[*layer].stored += bytes;
-        weights_.by_layer[*layer].elements += parameters_in(elements);
-      }
+      if (const auto layer = layer_in(name_, prefix)) add_to(*layer);
+    // Of multi-token prediction, by name instead of by a number.
+    if (name_.starts_with("mtp.") || name_.contains(".mtp.")) add_to(layer_of_prediction);
   }
   /// Scales and indices of a quantization are not parameters; packed numbers are several.
   [[nodiscard]] std::uint64_t parameters_in(std::uint64_t elements) const {

@@ -18,6 +18,16 @@ void Weights::add(const Weights& other) {
   }
 }
 
+void Weights::unpack() {
+  constexpr std::uint64_t numbers_a_scale = 32;
+  const auto packed = by_type.find("I8"), scales = by_type.find("F8_E8M0");
+  if (packed == by_type.end() || scales == by_type.end()) return;
+  if (scales->second / 2 * numbers_a_scale < packed->second / 10 * 9) return;
+  elements += packed->second;
+  by_type["F4"] += packed->second;
+  by_type.erase(packed);
+}
+
 std::string Weights::most_used() const {
   const auto most = std::ranges::max_element(by_type, {}, [](const auto& type) { return type.second; });
   return most == by_type.end() ? "" : most->first;

@@ -20,6 +20,9 @@ struct Weights {
   std::map<int, OfLayer> by_layer;  ///< of the language model, by the number in the tensor's name
 
   void add(const Weights& other);
+  /// Numbers of 4 bits that are stored in pairs as I8: there is a scale, F8_E8M0, for each 32 of them (the MX
+  /// formats of the Open Compute Project).
+  void unpack();
   /// The type with the most bytes; empty if there is no tensor.
   [[nodiscard]] std::string most_used() const;
 };

@@ -89,6 +89,56 @@ TEST_CASE("model: the index decides which files are weights, and a missing one i
   CHECK(error_of(files).find("names a file outside of the model: ../../etc/shadow") != std::string::npos);
 }
 
+TEST_CASE("model: the cache of an unknown architecture with plain attention is computed, and said") {
+  const std::string config =
+      R"({"architectures":["NewForCausalLM"],"num_hidden_layers":4,"num_attention_heads":8,
+    "num_key_value_heads":2,"head_dim":16,"use_cla":false,"attn_type_list":[1,1,1,1],"kv_lora_rank":null,
+    "moe_topk":[2,2,2,2],"num_experts":8,"model_max_length":1024})";
+  const auto model =
+      model::read({"m", {config_file(config), safetensors("model.safetensors", tiny_header, 4096)}});
+  REQUIRE(model);
+  CHECK(model->unknown.empty());
+  CHECK(model->is_assumed);
+  REQUIRE(model->cache.size() == 1);
+  CHECK(model->cache[0].layers == 4);
+  CHECK(model->cache[0].values == 2 * (16 + 16));
+  CHECK(model->experts_used == 2);
+  CHECK(model->context == 1024);
+}
+
+TEST_CASE("model: a quantization that only hf_quant_config.json describes is read") {
+  const std::string config =
+      R"({"architectures":["LlamaForCausalLM"],"num_hidden_layers":2,"num_attention_heads":2,
+    "num_key_value_heads":1,"head_dim":8})";
+  const std::string quantization =
+      R"({"producer":{"name":"modelopt"},"quantization":{"quant_algo":"NVFP4","kv_cache_quant_algo":"FP8"}})";
+  const auto model = model::read({"m",
+                                  {config_file(config),
+                                   {"hf_quant_config.json", quantization.size(), quantization},
+                                   safetensors("model.safetensors", tiny_header, 4096)}});
+  REQUIRE(model);
+  CHECK(model->quantization == "modelopt");
+  CHECK(model->type == "nvfp4");
+  CHECK(model->cache_type == "fp8");
+  CHECK_FALSE(model->is_assumed);
+}
+
+TEST_CASE("model: weights of multi-token prediction are not loaded, and pairs of 4-bit numbers are two") {
+  const std::string config =
+      R"({"architectures":["LlamaForCausalLM"],"num_hidden_layers":1,"num_attention_heads":2,
+    "num_key_value_heads":1,"head_dim":8})";
+  const std::string header =
+      R"({"model.layers.0.a.weight":{"dtype":"I8","shape":[16,64],"data_offsets":[0,1024]},
+    "model.layers.0.a.scale":{"dtype":"F8_E8M0","shape":[16,4],"data_offsets":[1024,1088]},
+    "mtp.layers.0.b.weight":{"dtype":"BF16","shape":[4,64],"data_offsets":[1088,1600]}})";
+  const auto model =
+      model::read({"m", {config_file(config), safetensors("model.safetensors", header, 1600)}});
+  REQUIRE(model);
+  CHECK(model->parameters == 2048);
+  CHECK(model->bytes == 1088);
+  CHECK(model->type == "mxfp4");
+}
+
 TEST_CASE("model: an invalid config.json is named, and an unknown architecture is unknown") {
   const auto with = [](const std::string& config) {
     return model::Files{"m", {config_file(config), safetensors("model.safetensors", tiny_header, 4096)}};
@@ -97,8 +147,19 @@ TEST_CASE("model: an invalid config.json is named, and an unknown architecture i
   CHECK(error_of(with("[]")) == "m: config.json: is not a JSON object");
   CHECK(error_of(with("{")).find("config.json:1:") != std::string::npos);
   for (const auto& [config, why] : {
-           std::pair{R"({"architectures":["NewForCausalLM"]})",
-                     "gpuadm does not know the architecture NewForCausalLM"},
+           std::pair{
+               R"({"architectures":["NewForCausalLM"]})",
+               "gpuadm does not know the architecture NewForCausalLM, whose config.json does not name its "
+               "heads of keys"},
+           std::pair{
+               R"({"architectures":["NewForCausalLM"],"num_hidden_layers":2,"num_attention_heads":2,
+                         "num_key_value_heads":1,"head_dim":8,"mamba_d_state":16})",
+               "gpuadm does not know the architecture NewForCausalLM, whose config.json has mamba_d_state"},
+           std::pair{
+               R"({"architectures":["NewForCausalLM"],"num_hidden_layers":2,"num_attention_heads":2,
+                         "num_key_value_heads":1,"head_dim":8,"sliding_window":128})",
+               "gpuadm does not know the architecture NewForCausalLM, whose config.json does not say which "
+               "layers use its sliding_window"},
            std::pair{R"({})", "gpuadm does not know the architecture of this model"},
            std::pair{R"({"architectures":["LlamaForCausalLM"]})",
                      "its number of layers is missing or impossible"},

@@ -31,6 +31,10 @@ struct Model {
   /// Why the layout of its cache is unknown: "gpuadm does not know the architecture X". Empty: it is known.
   std::string unknown;
 
+  /// The architecture has no row, and its cache is computed from the fields of plain attention in
+  /// config.json.
+  bool is_assumed = false;
+
   std::optional<std::uint64_t> parameters;
   std::uint64_t bytes = 0;         ///< of the weights in GPU memory: numbers of 32 bits are loaded as 16 bits
   std::uint64_t stored = 0;        ///< of the weights in files

@@ -26,6 +26,19 @@ bool informs(std::string_view line) {
          mentions(line, "hostname of the client socket cannot be retrieved");
 }
 
+/// Lines that only say where more is written, or that are fields of npm's errors.
+bool is_reference(std::string_view line) {
+  constexpr std::string_view npm = "npm error ", old_npm = "npm ERR! ";
+  const std::string_view text = base::trim(line);
+  for (const std::string_view prefix : {npm, old_npm})
+    if (text.starts_with(prefix))
+      for (const std::string_view field : {"code ", "errno ", "syscall ", "path ", "dest ", "cwd "})
+        if (text.substr(prefix.size()).starts_with(field)) return true;
+  return mentions_any(line,
+                      {"complete log of this run", "for more information", "with more information is saved",
+                       "hs_err_pid", "for more details", "full log", "run with `rust_backtrace"});
+}
+
 /// Whether a text contains one of these words, also as the beginning of a longer one and within a name in
 /// camel case
 /// ("ValueError"), but not within another word ("pipefail").
@@ -40,11 +53,12 @@ bool has_word(std::string_view text, std::initializer_list<std::string_view> wor
 }
 
 bool has_error_word(std::string_view line) {
-  return has_word(line, {"what():",     "error",   "fatal",     "fail",    "panic",       "exception",
-                         "cannot",      "can't",   "could not", "unable",  "denied",      "refused",
-                         "not found",   "no such", "invalid",   "abort",   "killed",      "terminat",
-                         "unsupported", "missing", "timed out", "timeout", "illegal",     "exceed",
-                         "too large",   "corrupt", "mismatch",  "out of",  "not support", "segmentation"});
+  return has_word(
+      line, {"what():",     "error",        "fatal",     "fail",      "panic",       "exception", "cannot",
+             "can't",       "could not",    "unable",    "denied",    "refused",     "not found", "no such",
+             "invalid",     "abort",        "killed",    "terminat",  "unsupported", "missing",   "timed out",
+             "timeout",     "illegal",      "exceed",    "too large", "corrupt",     "mismatch",  "out of",
+             "not support", "segmentation", "unexpected"});
 }
 
 /// Lines that only name the signal that ended a program: a line before says why.
@@ -59,6 +73,7 @@ bool has_no_cause(std::string_view line) {
 
 /// How much a line says about an error: 0 is nothing; one without a level counts like one with it.
 int severity_of(std::string_view line) {
+  if (is_reference(line)) return 0;
   switch (read_log_line(line).level) {
     case Level::fatal:
       return 3;
@@ -72,23 +87,6 @@ int severity_of(std::string_view line) {
       return !has_error_word(line) || informs(line) ? 0 : has_no_cause(line) ? 1 : 2;
   }
   return 0;
-}
-
-/// Whether a line only says that something failed: "failed to load all models", "exiting due to model loading
-/// error". One before it has the reason.
-bool is_summary(std::string_view text) {
-  constexpr std::size_t most_words = 5;  ///< after the phrase; a reason follows a colon
-  const std::string lower = base::lower(text);
-  for (const std::string_view phrase :
-       {"exiting", "failed to load", "unable to load", "cannot load", "could not load", "failed to start",
-        "failed to initialize", "failed to create", "failed to launch", "giving up", "shutting down",
-        "cannot continue", "startup failed", "initialization failed", "aborting"}) {
-    const std::size_t at = lower.rfind(phrase);
-    if (at == std::string::npos) continue;
-    const std::string_view rest = std::string_view(lower).substr(at + phrase.size());
-    if (!rest.contains(':') && base::words(rest).size() <= most_words) return true;
-  }
-  return false;
 }
 
 /// "+ set -euo pipefail": what `set -x` of a shell prints.
@@ -148,6 +146,25 @@ void add_continuation(std::span<const std::string> log, LastError& error) {
 }
 
 }  // namespace
+
+bool is_summary(std::string_view text) {
+  constexpr std::size_t most_words = 5;  ///< after the phrase; a reason follows a colon
+  const std::string lower = base::lower(text);
+  // "extract failed", "FAILED: fused.cuda.o"
+  if (base::words(lower).size() <= 3 && (lower.ends_with("failed") || lower.starts_with("failed: ")))
+    return true;
+  for (const std::string_view phrase :
+       {"exiting", "failed to load", "unable to load", "cannot load", "could not load", "failed to start",
+        "failed to initialize", "failed to create", "failed to launch", "giving up", "shutting down",
+        "cannot continue", "startup failed", "initialization failed", "aborting", "build stopped",
+        "subcommand failed", "previous error", "cannotstart"}) {
+    const std::size_t at = lower.rfind(phrase);
+    if (at == std::string::npos) continue;
+    const std::string_view rest = std::string_view(lower).substr(at + phrase.size());
+    if (!rest.contains(':') && base::words(rest).size() <= most_words) return true;
+  }
+  return false;
+}
 
 bool is_about_error(std::string_view line) {
   return severity_of(line) > 0;
@@ -231,13 +248,16 @@ LastError error_line(std::span<const std::string> log, const std::vector<Excepti
     // Of the records about one failure the first says why.
     std::size_t first = last = at;
     std::size_t gap = 0;
-    bool has_level = at != nothing && is_summary(read_log_line(log[at]).text);
+    const bool is_summed_up = at != nothing && is_summary(read_log_line(log[at]).text);
+    bool has_level = is_summed_up;
     const std::size_t most_gap = has_level ? longest_summary_gap : longest_gap;
     std::size_t ordinary = has_level ? 0 : most_ordinary;
     for (std::size_t i = at; at != nothing && i < log.size() && gap <= most_gap; --i) {
       if (is_ordinary(log[i], writers[i]) && ++ordinary > most_ordinary) break;
       if (is_own(i)) ++gap;
-      if (severity(i) != highest) continue;
+      // What only sums up has no reason, whatever its level.
+      if (is_summed_up ? severity(i) < 2 || is_summary(read_log_line(log[i]).text) : severity(i) != highest)
+        continue;
       first = i;
       gap = 0;
       has_level = has_level || read_log_line(log[i]).level != Level::none;

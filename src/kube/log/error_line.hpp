@@ -19,6 +19,8 @@ enum class Writer { none, launcher, program };
 
 /// Whether a line may be about an error, by its level or its words.
 [[nodiscard]] bool is_about_error(std::string_view line);
+/// Whether a line only says that something failed, without a reason: "failed to load all models".
+[[nodiscard]] bool is_summary(std::string_view text);
 /// Whether a line is one that a program prints while it works: it says nothing of an error and has no level.
 [[nodiscard]] bool is_ordinary(std::string_view line, Writer writer);
 

@@ -90,9 +90,14 @@ LastError of_exception(std::span<const std::string> log, const std::vector<Excep
 }
 
 /// The error before an exception that says only that there is one.
-void take_error_above(std::span<const std::string> log, const Exception& chosen, LastError& error) {
-  LastError above = pod::error_line(log.first(chosen.first), {});
-  if (above.end == 0 || read_log_line(log[above.end - 1]).level < Level::error) return;
+void take_error_above(std::span<const std::string> log, const std::vector<Exception>& all,
+                      const Exception& chosen, LastError& error) {
+  // The exceptions that it was raised from say no more.
+  std::size_t first = chosen.first;
+  for (const Exception* one = &chosen; one->has_cause && one > &all.front(); --one)
+    first = std::min(first, std::prev(one)->first);
+  LastError above = pod::error_line(log.first(first), {});
+  if (above.end == 0 || !pod::is_about_error(log[above.end - 1])) return;
   above.previous = error.text;
   above.origin = error.origin;
   error = std::move(above);
@@ -139,9 +144,11 @@ LastError last_error(std::span<const std::string> log) {
     error.previous = chosen->text;
     error.is_handled = true;
     error.begin = std::max(error.begin, chosen->last + 1);
+    if (pod::is_summary(error.text)) error = of_exception(lines.texts, all, *chosen);
   } else if (is_explained) {
     error = of_exception(lines.texts, all, *chosen);
-    if (pod::points_above(chosen->message)) take_error_above(lines.texts, *chosen, error);
+    if (pod::points_above(chosen->message) || pod::is_of_program(*chosen))
+      take_error_above(lines.texts, all, *chosen, error);
   } else {
     error = pod::error_line(lines.texts, all);
     // The name of torchrun's exception says nothing.

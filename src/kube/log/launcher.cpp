@@ -69,10 +69,15 @@ bool points_above(std::string_view message) {
                                 "errors logged above"});
 }
 
+bool is_of_program(const Exception& one) {
+  return mentions_any(one.message, {"returned non-zero exit status", "error building extension"});
+}
+
 bool is_consequence(const Exception& one) {
   const bool is_empty = base::trim(one.text).size() <= one.name.size() + 1;
   return is_empty || is_of_launcher(one) || is_of_lost_peer(one) || one.name.starts_with("Engine") ||
          one.name.starts_with("Actor") || one.name.starts_with("Worker") || points_above(one.message) ||
+         is_of_program(one) ||
          mentions_any(one.text,
                       {"nccl", "exited unexpectedly", "died unexpectedly", "unexpectedly terminated",
                        "failed to start", "initialization failed", "is killed by signal",

@@ -27,6 +27,8 @@ struct FirstFailure {
 [[nodiscard]] bool is_consequence(const Exception& one);
 /// Whether a message refers to errors in the log before it.
 [[nodiscard]] bool points_above(std::string_view message);
+/// Whether it reports that another program failed, whose lines are in the log before it.
+[[nodiscard]] bool is_of_program(const Exception& one);
 /// Whether a process, as its lines begin, has this rank: "[rank1]:", "[default1]:", "[1,1]<stderr>:".
 [[nodiscard]] bool has_rank(std::string_view process, std::string_view rank);
 /// Whether a line is torchrun's, about a process that ended with an exit code of its own.

@@ -159,7 +159,8 @@ Level level_of_word(std::string_view word, bool is_first, bool is_after_place) {
   const std::string_view name = word.substr(begin, word.find_last_not_of(around) - begin + 1);
   // "x.py:129: UserWarning: ..."
   if (name.ends_with("Warning") && word.ends_with(':')) return Level::warning;
-  const Level level = level_named(name);
+  // "error[E0433]:" of rustc
+  const Level level = level_named(name.substr(0, name.find('[')));
   if (level == Level::none || is_digit_at(name, 0)) return Level::none;
   const bool is_upper = std::ranges::none_of(name, [](char c) { return c >= 'a' && c <= 'z'; });
   const bool is_marked = word.find_first_of("[]|<>") != std::string_view::npos || word.ends_with(':');

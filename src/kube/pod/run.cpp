@@ -1,6 +1,7 @@
 #include "gpuadm/base/text.hpp"
 
 #include "kube/log/logs.hpp"
+#include "kube/pod/out_of_memory.hpp"
 
 #include <fmt/format.h>
 
@@ -38,34 +39,6 @@ std::string ended_text(const Context& context, const Container& container, const
   if (container.restarts > 0)
     text += fmt::format("; {} restart{}", container.restarts, container.restarts == 1 ? "" : "s");
   return text;
-}
-
-std::string limit_of(const Container& container) {
-  const auto place = container.limits.find("memory");
-  return place == container.limits.end() ? std::string()
-                                         : base::human_bytes(static_cast<unsigned long long>(place->second));
-}
-
-PodLink out_of_memory(const Context& context, const Container& container, std::vector<std::string> seen) {
-  const std::string limit = limit_of(container);
-  const bool is_ours = context.pod.labels.contains("gpuadm.io/kind");
-  if (limit.empty() && !context.pod.has_spec)
-    return broken(
-        "run", "oom-killed",
-        fmt::format(
-            "{} was killed because it exceeded its memory limit, or because node {} ran out of memory",
-            named(container), context.pod.node),
-        std::move(seen), fmt::format("increase resources.limits.memory of container {}", container.name));
-  if (limit.empty())
-    return broken(
-        "run", "oom-killed",
-        fmt::format("{} was killed because node {} ran out of memory", named(container), context.pod.node),
-        std::move(seen), fmt::format("set resources.requests.memory of container {}", container.name));
-  return broken("run", "oom-killed",
-                fmt::format("{} was killed at its memory limit of {}", named(container), limit),
-                std::move(seen),
-                is_ours ? "increase --memory"
-                        : fmt::format("increase resources.limits.memory of container {}", container.name));
 }
 
 /// The probe that made the kubelet kill the container; nothing: none did. `is_certain`: only if the kubelet
@@ -140,6 +113,8 @@ PodLink by_exit_code(const Context& context, const Container& container, const C
     return broken("run", "exit-code",
                   fmt::format("{} ended with exit code {}{}", named(container), code, after), std::move(seen),
                   logs);
+  if (code == 137 && !memory_below_limit(context, container).empty())
+    return out_of_memory(context, container, std::move(seen));
   if (code == 137)
     return broken(
         "run", "killed",

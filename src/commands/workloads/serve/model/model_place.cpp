@@ -118,6 +118,9 @@ Result<model::Files> read_hub_model(const ModelPlace& place, const base::Secret&
                       fmt::format("{}: it has no config.json", base::printable(place.text, 300)),
                       "a repository with GGUF files only: download one, and name the file");
   files.files.push_back({"config.json", size_from(*config), config->head});
+  constexpr const char* quantization_name = "hf_quant_config.json";
+  if (const auto file = TRY(bundle::read_hub_file(hub, quantization_name, model::largest_config)))
+    files.files.push_back({quantization_name, size_from(*file), file->head});
   constexpr const char* index_name = "model.safetensors.index.json";
   if (const auto index = TRY(bundle::read_hub_file(hub, index_name, model::largest_index))) {
     files.files.push_back({index_name, size_from(*index), index->head});
