@@ -103,7 +103,7 @@ void read_job_set(TrainFields& spec, const ReadContext& context, TrainJob& job) 
   const Tree* jobs = spec.use("replicatedJobs");
   if (!jobs || jobs->items().size() != 1)
     return spec.problem(
-        spec.map(), "replicatedJobs",
+        jobs ? *jobs : spec.map(), "replicatedJobs",
         "gpuadm runs a JobSet with one replicated job: write a PyTorchJob with Master and Worker, "
         "or an MPIJob with Launcher and Worker");
   const Tree& only = jobs->items().front();

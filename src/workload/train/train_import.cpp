@@ -110,6 +110,42 @@ void note_services(const TrainJob& job, TrainFields& spec, TrainImport& import) 
           spec.path(), base::printable(name, 80)));
 }
 
+/// Mounts of volumes that no pod has: the API server refuses such pods, after other objects exist.
+void check_mounts(TrainFields& spec, const TrainJob& job) {
+  for (const Role& role : job.roles) {
+    const Tree* volumes = role.pod.find("volumes");
+    for (const char* list : {"initContainers", "containers"}) {
+      const Tree* all = role.pod.find(list);
+      if (!all) continue;
+      for (const Tree& container : all->items()) {
+        const Tree* mounts = container.find("volumeMounts");
+        if (!mounts || !mounts->is_list()) continue;
+        for (const Tree& mount : mounts->items()) {
+          const std::string name = text_of(mount, "name");
+          const bool exists = volumes && std::ranges::any_of(volumes->items(), [&](const Tree& one) {
+                                return text_of(one, "name") == name;
+                              });
+          if (!exists)
+            spec.problem(mount, fmt::format("{}.{}.volumeMounts", base::printable(role.name, 40), list),
+                         fmt::format("the pod has no volume {}", base::printable(name, 80)));
+        }
+      }
+    }
+  }
+}
+
+/// What gpuadm sets in pods of kinds whose controllers set nothing, and what Kueue makes of several Jobs.
+void note_additions(const Kind& kind, TrainFields& spec, const TrainJob& job) {
+  const bool is_plain = kind.group == "batch/" || kind.group == "jobset.x-k8s.io/";
+  if (is_plain && job.ranks() > 1)
+    spec.remark(
+        "each pod also gets RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT and the PET_ variables of torchrun: "
+        "its "
+        "pods are the ranks of one job");
+  if (job.labels.find(queue_label) && job.queue.empty() && job.roles.size() > 1)
+    spec.remark("roles that differ are a Job each, which Kueue admits one by one, not all at once");
+}
+
 }  // namespace
 
 bool is_train_manifest(const Tree& document) {
@@ -153,6 +189,8 @@ Result<TrainImport> import_train(const std::vector<Tree>& documents, std::string
   refuse_hosts(spec, job);
   spec.end();
   add_operator_labels(*kind, job);
+  check_mounts(spec, job);
+  if (import.problems.empty()) note_additions(*kind, spec, job);
   if (job.roles.empty()) job.roles.push_back({});
   note_services(job, spec, import);
   check_companions(job, source, import);

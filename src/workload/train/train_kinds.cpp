@@ -57,6 +57,10 @@ constexpr std::array other_kinds = std::to_array<OtherKind>({
     {"Workflow", "argoproj.io/", as_indexed},
     {"SparkApplication", "sparkoperator.k8s.io/", "use the operator of Spark"},
     {"Kustomization", "", "kubectl kustomize DIR >job.yaml"},
+    {"HyperPodPyTorchJob", "sagemaker.amazonaws.com/", as_pytorch},
+    {"AppWrapper", "workload.codeflare.dev/", "give gpuadm the job alone: spec.components[].template"},
+    {"JobSet", "batch.x-k8s.io/",
+     "this version was replaced: write apiVersion: jobset.x-k8s.io/v1alpha2, and spec.replicatedJobs"},
 });
 
 const OtherKind* other_kind_of(const Tree& document) {

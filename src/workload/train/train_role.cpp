@@ -103,6 +103,100 @@ void separate_sidecars(Tree& pod, std::string_view trains, TrainFields& spec, Tr
   pod.set("containers", Tree(Tree::List{main}));
 }
 
+/// Fields of PodSpec and Container in Kubernetes 1.36 (k8s.io/api/core/v1). A newer Kubernetes may have more,
+/// so that only a name that is nearly one of these is a mistake.
+constexpr std::array<std::string_view, 43> pod_fields = {"volumes",
+                                                         "initContainers",
+                                                         "containers",
+                                                         "ephemeralContainers",
+                                                         "restartPolicy",
+                                                         "terminationGracePeriodSeconds",
+                                                         "activeDeadlineSeconds",
+                                                         "dnsPolicy",
+                                                         "nodeSelector",
+                                                         "serviceAccountName",
+                                                         "serviceAccount",
+                                                         "automountServiceAccountToken",
+                                                         "nodeName",
+                                                         "hostNetwork",
+                                                         "hostPID",
+                                                         "hostIPC",
+                                                         "shareProcessNamespace",
+                                                         "securityContext",
+                                                         "imagePullSecrets",
+                                                         "hostname",
+                                                         "subdomain",
+                                                         "affinity",
+                                                         "schedulerName",
+                                                         "tolerations",
+                                                         "hostAliases",
+                                                         "priorityClassName",
+                                                         "priority",
+                                                         "dnsConfig",
+                                                         "readinessGates",
+                                                         "runtimeClassName",
+                                                         "enableServiceLinks",
+                                                         "preemptionPolicy",
+                                                         "overhead",
+                                                         "topologySpreadConstraints",
+                                                         "setHostnameAsFQDN",
+                                                         "os",
+                                                         "hostUsers",
+                                                         "schedulingGates",
+                                                         "resourceClaims",
+                                                         "resources",
+                                                         "hostnameOverride",
+                                                         "schedulingGroup",
+                                                         "workloadRef"};
+constexpr std::array<std::string_view, 25> container_fields = {"name",
+                                                               "image",
+                                                               "command",
+                                                               "args",
+                                                               "workingDir",
+                                                               "ports",
+                                                               "envFrom",
+                                                               "env",
+                                                               "resources",
+                                                               "resizePolicy",
+                                                               "restartPolicy",
+                                                               "restartPolicyRules",
+                                                               "volumeMounts",
+                                                               "volumeDevices",
+                                                               "livenessProbe",
+                                                               "readinessProbe",
+                                                               "startupProbe",
+                                                               "lifecycle",
+                                                               "terminationMessagePath",
+                                                               "terminationMessagePolicy",
+                                                               "imagePullPolicy",
+                                                               "securityContext",
+                                                               "stdin",
+                                                               "stdinOnce",
+                                                               "tty"};
+
+void check_names(const Tree& map, const std::string& path, std::span<const std::string_view> known,
+                 TrainFields& spec) {
+  std::vector<std::string> candidates(known.begin(), known.end());
+  for (const auto& [key, value] : map.entries()) {
+    if (std::ranges::find(known, key) != known.end()) continue;
+    const std::string place = path + base::printable(key, 80);
+    if (const auto near = base::nearest(key, candidates))
+      spec.problem(value, place, fmt::format("unknown field: did you mean {}?", *near));
+    else
+      spec.remark(value, place, "not a field of Kubernetes 1.36: older versions ignore or refuse it");
+  }
+}
+
+/// Mistyped fields: they would be ignored, and the pod would be another one. `pod`: before gpuadm changes it.
+void check_pod_fields(const Tree& pod, TrainFields& spec) {
+  check_names(pod, "", pod_fields, spec);
+  for (const char* list : {"initContainers", "containers"})
+    if (const Tree* all = pod.find(list); all && all->is_list())
+      for (std::size_t i = 0; i < all->items().size(); ++i)
+        if (all->items()[i].is_map())
+          check_names(all->items()[i], fmt::format("{}[{}].", list, i), container_fields, spec);
+}
+
 }  // namespace
 
 Role role_from(TrainFields fields, const RoleOptions& options, TrainJob& job) {
@@ -126,16 +220,23 @@ Role role_from(TrainFields fields, const RoleOptions& options, TrainJob& job) {
     spec.problem("no containers");
     return role;
   }
+  check_pod_fields(spec.map(), spec);
   role.pod = spec.map();
   role.pod.erase("restartPolicy");
   role.pod.erase("schedulerName");
   separate_sidecars(role.pod, options.container, spec, job);
   Tree& container = role.pod["containers"].items().front();
   if (!options.image.empty()) container.set("image", options.image);
-  if (!container.find("image"))
+  if (const Tree* image = container.find("image"); image && image->text().empty())
+    spec.problem(*image, "containers[0].image", "empty; specify an image, or --image");
+  else if (!image)
     spec.refuse("containers", "the container has no image; specify one with --image");
   role.gpus = take_gpus(container, spec);
   if (!role.gpus.any()) note_other_gpus(container, spec);
+  if (!role.gpus.any() && role.pod.find("resourceClaims"))
+    spec.note(
+        "resourceClaims",
+        "gpuadm does not count the GPUs of claims: torchrun starts one process unless a number is specified");
   return role;
 }
 

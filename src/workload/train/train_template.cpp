@@ -110,13 +110,15 @@ std::string_view placeholder_in_line(std::string_view line) {
   return {};
 }
 
+/// `others`: placeholders of the file after the first one.
 base::Result<> refuse_placeholder(std::string_view found, std::string_view source, std::size_t line,
-                                  std::size_t column) {
-  return base::fail(Fault::spec,
-                    fmt::format("{}:{}:{}: {} is a placeholder: fill in the file first", source, line, column,
-                                base::printable(found, 60)),
-                    found.starts_with('$') ? "envsubst <FILE >job.yaml, with the variables exported"
-                                           : "write a value in its place");
+                                  std::size_t column, const std::vector<std::string>& others = {}) {
+  return base::fail(
+      Fault::spec,
+      fmt::format("{}:{}:{}: {} is a placeholder{}: fill in the file first", source, line, column,
+                  base::printable(found, 60), others.empty() ? "" : "; so are " + base::join(others, ", ")),
+      found.starts_with('$') ? "envsubst <FILE >job.yaml, with the variables exported"
+                             : "write a value in its place");
 }
 
 /// Fields that are programs or data: they may have braces of their own.
@@ -150,27 +152,48 @@ base::Result<> check_lines(std::string_view text, std::string_view source) {
   return {};
 }
 
-/// In a file that is YAML: values that have an action, such as the name "{{ name }}".
-base::Result<> check_values(const Tree& value, std::string_view source) {
+/// A placeholder, and where it is.
+struct Placeholder {
+  std::string text;
+  const Tree* at = nullptr;
+};
+
+/// In a file that is YAML: values that have an action, such as the name "{{ name }}", are refused;
+/// placeholders are collected, each word once.
+base::Result<> check_values(const Tree& value, std::string_view source, std::vector<Placeholder>& found) {
+  const auto add = [&](std::string text, const Tree& at) {
+    if (std::ranges::find(found, text, &Placeholder::text) == found.end())
+      found.push_back({std::move(text), &at});
+  };
   if (const std::string* text = value.as_string()) {
     const std::size_t begin = text->find("{{");
     const bool is_action = begin != std::string::npos && text->find("}}", begin) != std::string::npos;
-    if (const auto found = placeholder_in(*text); !found.empty() && !is_action)
-      return refuse_placeholder(found, source, value.mark.line, value.mark.column);
+    if (const auto word = placeholder_in(*text); !word.empty() && !is_action) add(std::string(word), value);
     if (!is_action && !text->starts_with("{%")) return {};
     const auto renderer = is_action ? renderer_of(*text, begin) : std::nullopt;
     return refuse(renderer.value_or(jinja), source, value.mark.line, value.mark.column);
   }
   if (value.is_list())
-    for (const Tree& one : value.items()) TRY(check_values(one, source));
+    for (const Tree& one : value.items()) TRY(check_values(one, source, found));
   if (value.is_map())
     for (const auto& [key, one] : value.entries())
       if (std::ranges::find(free_fields, key) == free_fields.end()) {
         if (const std::string name = name_in_braces(key, one); !name.empty())
-          return refuse_placeholder("{" + name + "}", source, one.mark.line, one.mark.column);
-        TRY(check_values(one, source));
+          add("{" + name + "}", one);
+        else
+          TRY(check_values(one, source, found));
       }
   return {};
+}
+
+base::Result<> refuse_placeholders(const std::vector<Placeholder>& found, std::string_view source) {
+  constexpr std::size_t most = 8;
+  if (found.empty()) return {};
+  std::vector<std::string> others;
+  for (std::size_t i = 1; i < std::min(found.size(), most); ++i)
+    others.push_back(fmt::format("{} (line {})", base::printable(found[i].text, 60), found[i].at->mark.line));
+  const auto& mark = found.front().at->mark;
+  return refuse_placeholder(found.front().text, source, mark.line, mark.column, others);
 }
 
 }  // namespace
@@ -181,7 +204,9 @@ Result<std::vector<Tree>> read_manifests(std::string_view text, std::string_view
   if (!documents) TRY(check_lines(text, source));
   if (!documents) return std::unexpected(documents.error());
   std::erase_if(*documents, [](const Tree& document) { return document.is_null(); });
-  for (const Tree& document : *documents) TRY(check_values(document, source));
+  std::vector<Placeholder> placeholders;
+  for (const Tree& document : *documents) TRY(check_values(document, source, placeholders));
+  TRY(refuse_placeholders(placeholders, source));
   return documents;
 }
 

@@ -3,6 +3,7 @@
 #include "gpuadm/base/files.hpp"
 #include "gpuadm/base/image_reference.hpp"
 #include "gpuadm/base/network.hpp"
+#include "gpuadm/base/shell.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/yaml.hpp"
 #include "gpuadm/session/census.hpp"
@@ -31,10 +32,27 @@ struct Files {
   std::string source;          ///< its name
 };
 
+/// Fault::usage for a file of kustomize, which often has no kind, and for its folder: they are rendered
+/// first.
+Result<> check_kustomization(const std::filesystem::path& path) {
+  std::error_code error;
+  for (const char* file : {"kustomization.yaml", "kustomization.yml", "Kustomization"}) {
+    const bool is_file = path.filename() == file;
+    if (!is_file && !std::filesystem::exists(path / file, error)) continue;
+    const std::filesystem::path folder = !is_file ? path : path.has_parent_path() ? path.parent_path() : ".";
+    return base::fail(Fault::usage,
+                      fmt::format("{}: of kustomize, and not a manifest: render it first",
+                                  base::printable(path.string(), 300)),
+                      fmt::format("kubectl kustomize {} >job.yaml", base::quote(folder.string())));
+  }
+  return {};
+}
+
 /// A file with `kind: GpuCluster` is the cluster file, another one the manifest of a job.
 Result<Files> read_files(const std::vector<std::filesystem::path>& paths) {
   Files files;
   for (const std::filesystem::path& path : paths) {
+    TRY(check_kustomization(path));
     const std::string text = TRY(base::read_file(path, largest_manifest));
     std::vector<Tree> documents = TRY(workload::read_manifests(text, path.string()));
     const Tree* kind = documents.empty() ? nullptr : documents.front().find("kind");
