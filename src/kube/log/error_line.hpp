@@ -33,6 +33,9 @@ enum class Writer { none, launcher, program };
 [[nodiscard]] std::size_t begin_of_failure(std::span<const std::string> log, std::size_t end,
                                            std::size_t most_info);
 
+/// A line as a terminal shows it: without colors, and without what a carriage return overwrites.
+[[nodiscard]] std::string as_shown(std::string_view line);
+
 /// The lines as a terminal would show them, with the number of each in the log: without colors and without
 /// what a carriage return overwrites. A traceback in a field of JSON becomes several.
 struct Lines {

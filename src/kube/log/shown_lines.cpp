@@ -6,8 +6,6 @@
 
 namespace kube::pod {
 
-namespace {
-
 std::string as_shown(std::string_view line) {
   while (line.ends_with('\r')) line.remove_suffix(1);
   if (const std::size_t last = line.rfind('\r'); last != std::string_view::npos) line.remove_prefix(last + 1);
@@ -22,8 +20,6 @@ std::string as_shown(std::string_view line) {
   }
   return text;
 }
-
-}  // namespace
 
 Lines lines_of(std::span<const std::string> log) {
   constexpr std::size_t most = 4000;

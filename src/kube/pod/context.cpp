@@ -42,6 +42,16 @@ std::string evidence(const PodEvent& event, const PodView& view) {
   return text;
 }
 
+const PodEvent* workload_event(const PodView& view, const std::string& prefix) {
+  const PodEvent* last = nullptr;
+  if (view.events)
+    for (const PodEvent& event : *view.events)
+      if (event.kind == "Workload" && event.type == "Warning" && event.name.starts_with(prefix) &&
+          event.name.find('-', prefix.size()) == std::string::npos)
+        last = &event;
+  return last;
+}
+
 bool has_started(const Pod& pod) {
   return std::ranges::any_of(pod.containers, [](const Container& container) {
     return container.state.kind == "running" || container.state.kind == "terminated" ||

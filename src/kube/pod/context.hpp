@@ -32,6 +32,9 @@ struct Context {
 /// "FailedMount: MESSAGE (4 times, last at 14:02 UTC)"
 [[nodiscard]] std::string evidence(const PodEvent& event, const PodView& view);
 
+/// The last warning about a Workload of Kueue, by its name without the suffix: "job-NAME-"; nullptr: there is
+/// none.
+[[nodiscard]] const PodEvent* workload_event(const PodView& view, const std::string& prefix);
 /// Whether any container of the pod has been started.
 [[nodiscard]] bool has_started(const Pod& pod);
 /// The container that keeps the pod from working: the first init container that has not completed, or the

@@ -119,13 +119,7 @@ const PodEvent* failed_create(const PodView& view, const std::vector<const PodOw
 /// A Job that Kueue has not admitted; why is the message of the last event of its Workload, "job-NAME-SUFFIX"
 /// (https://kueue.sigs.k8s.io/docs/tasks/troubleshooting/troubleshooting_jobs/).
 PodLink in_queue(const PodOwner& owner, const PodTarget& target, const PodView& view) {
-  const PodEvent* last = nullptr;
-  const std::string prefix = "job-" + owner.name + "-";
-  if (view.events)
-    for (const PodEvent& event : *view.events)
-      if (event.kind == "Workload" && event.type == "Warning" && event.name.starts_with(prefix) &&
-          event.name.find('-', prefix.size()) == std::string::npos)
-        last = &event;
+  const PodEvent* last = workload_event(view, "job-" + owner.name + "-");
   const std::string why = last ? ": " + brief(last->message) : "";
   return broken(
       "created", "queued",

@@ -90,8 +90,11 @@ std::optional<PodLink> gated(const Context& context) {
       queue != context.pod.labels.end() &&
       std::ranges::any_of(context.pod.gates,
                           [](const std::string& gate) { return gate.starts_with("kueue.x-k8s.io/"); })) {
-    PodLink waits = pending("scheduled", fmt::format("the pod waits in the queue {} of Kueue", queue->second),
-                            {"scheduling gates: " + base::join(context.pod.gates, ", ")});
+    const PodEvent* last = workload_event(context.view, "pod-" + context.pod.name + "-");
+    const std::string why = last ? ": " + brief(last->message) : "";
+    PodLink waits =
+        pending("scheduled", fmt::format("the pod waits in the queue {} of Kueue{}", queue->second, why),
+                {"scheduling gates: " + base::join(context.pod.gates, ", ")});
     waits.reason = "queued";
     waits.fix = fmt::format("gpuadm workload list -n {}", context.pod.ns);
     return waits;

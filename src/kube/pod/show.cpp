@@ -3,6 +3,7 @@
 #include "gpuadm/report/columns.hpp"
 #include "gpuadm/report/wrap.hpp"
 
+#include "kube/log/error_line.hpp"
 #include "kube/log/logs.hpp"
 #include "kube/pod/context.hpp"
 
@@ -44,7 +45,8 @@ std::string logs_text(const PodExplanation& explanation) {
   // One log, so that it fits on a screen.
   for (const LogExcerpt& log : explanation.logs) {
     text += "  " + log.title() + "\n";
-    for (const std::string& one : log.shown(shown_lines)) text += "    " + base::printable(one, 200) + "\n";
+    for (const std::string& one : log.shown(shown_lines))
+      text += "    " + base::printable(pod::as_shown(one), 200) + "\n";
     break;
   }
   return text;
