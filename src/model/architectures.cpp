@@ -161,9 +161,9 @@ constexpr std::array<std::string_view, 29> other_kinds = {"mamba",
                                                           "type_vocab_size",
                                                           "relative_attention"};
 
-/// Whether a value says that there is none: null, false, 0, "", an empty list or map. A list of ones is
+/// Whether a value means that there is none: null, false, 0, "", an empty list or map. A list of ones is
 /// MiniMax's for layers with plain attention.
-bool says_no(const Tree& value) {
+bool is_absent(const Tree& value) {
   if (value.is_null() || value.as_bool() == false) return true;
   if (value.is_list())
     return std::ranges::all_of(value.items(), [](const Tree& one) { return one.as_int() == 1; });
@@ -189,13 +189,13 @@ Standard standard_attention(const Tree& config) {
   for (const auto& [key, value] : config.entries()) {
     const bool is_other =
         std::ranges::any_of(other_kinds, [&](std::string_view part) { return key.contains(part); });
-    if (is_other && !says_no(value)) return {nullptr, fmt::format("has {}", base::printable(key, 40))};
+    if (is_other && !is_absent(value)) return {nullptr, fmt::format("has {}", base::printable(key, 40))};
   }
   if (!has_number(config, {"num_hidden_layers"}) || !has_number(config, {"num_attention_heads"}) ||
       !has_number(config, {"num_key_value_heads"}))
     return {nullptr, "does not name its heads of keys"};
   const Tree *window = config.find("sliding_window"), *used = config.find("use_sliding_window");
-  if (window && !says_no(*window) && !(used && used->as_bool() == false) && !config.find("layer_types"))
+  if (window && !is_absent(*window) && !(used && used->as_bool() == false) && !config.find("layer_types"))
     return {nullptr, "does not say which layers use its sliding_window"};
   return {&plain, {}};
 }

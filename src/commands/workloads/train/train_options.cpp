@@ -3,7 +3,6 @@
 #include "gpuadm/base/files.hpp"
 #include "gpuadm/base/image_reference.hpp"
 #include "gpuadm/base/network.hpp"
-#include "gpuadm/base/shell.hpp"
 #include "gpuadm/base/text.hpp"
 #include "gpuadm/base/yaml.hpp"
 #include "gpuadm/session/census.hpp"
@@ -32,19 +31,13 @@ struct Files {
   std::string source;          ///< its name
 };
 
-/// Fault::usage for a file of kustomize, which often has no kind, and for its folder: they are rendered
-/// first.
+/// Fault::usage for a folder of kustomize, or a file of it, which often has no kind.
 Result<> check_kustomization(const std::filesystem::path& path) {
   std::error_code error;
-  for (const char* file : {"kustomization.yaml", "kustomization.yml", "Kustomization"}) {
-    const bool is_file = path.filename() == file;
-    if (!is_file && !std::filesystem::exists(path / file, error)) continue;
-    const std::filesystem::path folder = !is_file ? path : path.has_parent_path() ? path.parent_path() : ".";
-    return base::fail(Fault::usage,
-                      fmt::format("{}: of kustomize, and not a manifest: render it first",
-                                  base::printable(path.string(), 300)),
-                      fmt::format("kubectl kustomize {} >job.yaml", base::quote(folder.string())));
-  }
+  for (const char* file : {"kustomization.yaml", "kustomization.yml", "Kustomization"})
+    if (path.filename() == file || std::filesystem::exists(path / file, error))
+      return base::fail(Fault::usage, path.string() + ": of kustomize, and not a manifest: render it first",
+                        "kubectl kustomize DIR >job.yaml");
   return {};
 }
 
