@@ -21,7 +21,7 @@ struct Renderer {
 };
 constexpr Renderer helm{"Helm", "helm template CHART >job.yaml"},
     jinja{"Jinja", "for example jinja2 job.yaml.j2 values.yaml >job.yaml"},
-    jsonnet{"Jsonnet", "jsonnet FILE >job.json"};
+    jsonnet{"Jsonnet", "jsonnet FILE >job.json"}, kustomize{"kustomize", "kubectl kustomize DIR >job.yaml"};
 
 /// Words with which an action of a Helm chart begins.
 constexpr std::array helm_words = {".Values",   ".Release", ".Chart",  ".Files", ".Capabilities", "include ",
@@ -200,6 +200,8 @@ base::Result<> refuse_placeholders(const std::vector<Placeholder>& found, std::s
 
 Result<std::vector<Tree>> read_manifests(std::string_view text, std::string_view source) {
   if (is_jsonnet(text, source)) TRY(refuse(jsonnet, source, 1, 1));
+  // Its own file often has no kind.
+  if (base::lower(source).contains("kustomization.y")) TRY(refuse(kustomize, source, 1, 1));
   auto documents = base::yaml::read_all(text, source, base::yaml::Dialect::kubernetes);
   if (!documents) TRY(check_lines(text, source));
   if (!documents) return std::unexpected(documents.error());

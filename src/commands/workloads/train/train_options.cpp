@@ -31,21 +31,13 @@ struct Files {
   std::string source;          ///< its name
 };
 
-/// Fault::usage for a folder of kustomize, or a file of it, which often has no kind.
-Result<> check_kustomization(const std::filesystem::path& path) {
-  std::error_code error;
-  for (const char* file : {"kustomization.yaml", "kustomization.yml", "Kustomization"})
-    if (path.filename() == file || std::filesystem::exists(path / file, error))
-      return base::fail(Fault::usage, path.string() + ": of kustomize, and not a manifest: render it first",
-                        "kubectl kustomize DIR >job.yaml");
-  return {};
-}
-
 /// A file with `kind: GpuCluster` is the cluster file, another one the manifest of a job.
 Result<Files> read_files(const std::vector<std::filesystem::path>& paths) {
   Files files;
   for (const std::filesystem::path& path : paths) {
-    TRY(check_kustomization(path));
+    if (std::error_code error; std::filesystem::is_directory(path, error))
+      return base::fail(Fault::usage, path.string() + ": a folder, and not a manifest",
+                        "name one file; a folder of kustomize: kubectl kustomize DIR >job.yaml");
     const std::string text = TRY(base::read_file(path, largest_manifest));
     std::vector<Tree> documents = TRY(workload::read_manifests(text, path.string()));
     const Tree* kind = documents.empty() ? nullptr : documents.front().find("kind");
