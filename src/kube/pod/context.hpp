@@ -66,6 +66,8 @@ struct Context {
 [[nodiscard]] std::string_view is_are(double count);
 
 /// What the startup or readiness probe of a running container shows: it may still pass, or has failed for
+/// Adds the error in the log of a container that runs, if its last lines are about one.
+void add_error_of_running(const Container& container, std::vector<std::string>& seen);
 /// longer than it allows. Nothing: no probe failed.
 [[nodiscard]] std::optional<PodLink> probe_failure(const Context& context, const Container& container,
                                                    const std::string& link);

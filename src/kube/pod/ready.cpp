@@ -1,5 +1,7 @@
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/kube/last_error.hpp"
 
+#include "kube/log/error_line.hpp"
 #include "kube/pod/context.hpp"
 
 #include <fmt/format.h>
@@ -27,6 +29,11 @@ bool is_unreported(const Pod& pod) {
 
 }  // namespace
 
+void add_error_of_running(const Container& container, std::vector<std::string>& seen) {
+  const LastError error = last_error(container.log);
+  if (is_about_error(error.text)) seen.push_back("log: " + brief(error.text, 200));
+}
+
 std::optional<PodLink> probe_failure(const Context& context, const Container& container,
                                      const std::string& link) {
   const PodEvent* event = latest(context, {"Unhealthy"});
@@ -39,6 +46,7 @@ std::optional<PodLink> probe_failure(const Context& context, const Container& co
   const auto started = container.state.started;
   const bool is_known = clock && started && !probe.target.empty();
   std::vector<std::string> seen = {evidence(*event, context.view)};
+  add_error_of_running(container, seen);
   if (is_known && *clock - *started < probe.allowed()) {
     PodLink waits =
         pending(link,

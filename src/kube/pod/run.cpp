@@ -223,8 +223,15 @@ PodLink run(const Context& context) {
       return pending("run", fmt::format("sidecar {} has not started yet; the containers start after it",
                                         container->name));
     }
-    if (container->is_init && is_running)
-      return pending("run", fmt::format("{} is running; the containers start after it", named(*container)));
+    if (container->is_init && is_running) {
+      PodLink waits =
+          pending("run", fmt::format("{} is running; the containers start after it", named(*container)));
+      add_error_of_running(*container, waits.seen);
+      if (!waits.seen.empty())
+        waits.fix =
+            fmt::format("kubectl -n {} logs {} -c {}", context.pod.ns, context.pod.name, container->name);
+      return waits;
+    }
     if (container->state.kind == "waiting")
       return pending("run",
                      fmt::format("{} waits{}", named(*container),
