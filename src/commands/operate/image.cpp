@@ -1,10 +1,13 @@
 #include "gpuadm/base/files.hpp"
 #include "gpuadm/base/image_reference.hpp"
 #include "gpuadm/base/text.hpp"
+#include "gpuadm/base/version.hpp"
+#include "gpuadm/base/yaml.hpp"
 #include "gpuadm/bundle/fetch.hpp"
 #include "gpuadm/bundle/files.hpp"
 #include "gpuadm/session/connections.hpp"
 #include "gpuadm/session/run_playbook.hpp"
+#include "gpuadm/workload/service_pod.hpp"
 
 #include "commands/bundles/bundle_options.hpp"
 #include "commands/bundles/write.hpp"
@@ -41,6 +44,45 @@ Result<std::string> architecture_of(const facts::Census& census) {
   return !found.empty() && *found.begin() == "aarch64" ? "arm64" : "amd64";
 }
 
+/// The oldest CUDA version that the drivers of the hosts support; nothing: no host has a driver, or one is
+/// unknown.
+struct Drivers {
+  bool any = false;
+  std::optional<base::Version> cuda;
+};
+Drivers drivers_of(const facts::Census& census) {
+  Drivers drivers;
+  bool is_known = true;
+  for (const auto& [host, facts] : census) {
+    if (!facts || !facts->nvidia.driver) continue;
+    const auto cuda = base::Version::parse(facts->nvidia.driver->cuda.value_or(""));
+    if (cuda && (!drivers.cuda || *cuda < *drivers.cuda)) drivers.cuda = cuda;
+    is_known = is_known && cuda;
+    drivers.any = true;
+  }
+  if (!is_known) drivers.cuda.reset();
+  return drivers;
+}
+
+/// "pytorch" and "vllm" are the images that `notebook create` and `serve create` would use on these hosts;
+/// other names are references.
+Result<std::vector<std::string>> resolved(const std::vector<std::string>& names, const facts::Census& census,
+                                          const assets::Store& assets) {
+  constexpr const char* file = "playbooks/catalog.yaml";
+  const base::Tree catalog = TRY(base::yaml::read(TRY(assets.read(file)), file));
+  const Drivers drivers = drivers_of(census);
+  const workload::GpuRequest gpus{.form = workload::GpuRequest::Form::whole, .count = drivers.any ? 1 : 0};
+  std::vector<std::string> images;
+  for (const std::string& name : names) {
+    const base::Tree* choices = nullptr;
+    for (const char* section : {"notebooks", "serve"})
+      if (const base::Tree* rows = catalog.find(section))
+        if (const base::Tree* row = rows->find(name)) choices = row->is_map() ? row->find("images") : row;
+    images.push_back(choices ? TRY(workload::image_for(*choices, name, gpus, drivers.cuda)) : name);
+  }
+  return images;
+}
+
 /// The images, downloaded once to this machine, as archives in the cache, where archives of bundles are, too.
 Result<bundle::Bundle> fetch_images(const std::vector<std::string>& names, const BundleSource& source,
                                     const spec::Cluster& cluster, const std::string& architecture, Io& io) {
@@ -74,6 +116,7 @@ Result<Outcome> image_pull(const ImagePullOptions& options, Io& io) {
   if (cluster.runtime.engine == spec::Engine::crio)
     return base::fail(Fault::blocked, "gpuadm imports no images into CRI-O",
                       "on each node: crictl pull " + base::printable(names.front(), 300));
+  names = TRY(resolved(names, survey.census, assets));
   const bundle::Bundle images =
       TRY(fetch_images(names, options.source, cluster, TRY(architecture_of(survey.census)), io));
   session::PlaybookRun run{.cluster = cluster, .assets = assets, .library = library};
@@ -91,7 +134,11 @@ Command image_pull_command() {
       .summary = "Download images once and import them on all nodes, before pods need them",
       .options =
           [](Line& line, ImagePullOptions& options) {
-            line.argument("IMAGE", options.images, "Image, or several, separated by commas").required();
+            line.argument(
+                    "IMAGE", options.images,
+                    "Image, or several, separated by commas; pytorch, tensorflow, vllm and other names of "
+                    "notebook create and serve create: the image that they use")
+                .required();
             add_hosts(line, options.hosts);
             add_source(line, options.source,
                        "Source of the images: registries (public), or a directory or URL that mirrors them "
@@ -99,7 +146,9 @@ Command image_pull_command() {
             add_format(line, options.format);
             add_connection(line, options.common);
           },
-      .examples = {{"gpuadm image pull pytorch/pytorch:2.9.1-cuda13.0-cudnn9-runtime -f cluster.yaml",
+      .examples = {{"gpuadm image pull pytorch,vllm -f cluster.yaml",
+                    "for notebooks and models, on all nodes"},
+                   {"gpuadm image pull pytorch/pytorch:2.9.1-cuda13.0-cudnn9-runtime -f cluster.yaml",
                     "on all nodes"}},
       .run = image_pull};
 }
