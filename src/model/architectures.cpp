@@ -185,7 +185,10 @@ const Architecture* find_architecture(std::string_view name) {
   return found == architectures.end() ? nullptr : &*found;
 }
 
-Standard standard_attention(const Tree& config) {
+Standard standard_attention(const Tree& config, std::string_view architecture) {
+  const std::string name = base::lower(architecture);
+  for (const std::string_view part : other_kinds)
+    if (name.contains(part)) return {nullptr, fmt::format("may leave out its {} layers", part)};
   for (const auto& [key, value] : config.entries()) {
     const bool is_other =
         std::ranges::any_of(other_kinds, [&](std::string_view part) { return key.contains(part); });

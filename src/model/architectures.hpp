@@ -41,8 +41,8 @@ struct Standard {
 };
 
 /// Whether a file describes plain attention: it names layers, heads and heads of keys (grouped-query
-/// attention), and no field of another kind of state, such as Mamba, linear or compressed attention, or
-/// layers that share a cache.
-[[nodiscard]] Standard standard_attention(const base::Tree& config);
+/// attention), and neither a field of it nor the name of the architecture is of another kind of state, such
+/// as Mamba, linear or compressed attention, or layers that share a cache.
+[[nodiscard]] Standard standard_attention(const base::Tree& config, std::string_view architecture);
 
 }  // namespace model

@@ -237,7 +237,7 @@ Result<Config> read_config(const File& file, const File* quantization) {
   // A model that also reads images names that of its language model in the part about it.
   if (!row) row = find_architecture(architecture_of(part));
   if (!row) {
-    const Standard standard = standard_attention(part);
+    const Standard standard = standard_attention(part, model.architecture);
     row = standard.row;
     model.is_assumed = row != nullptr;
     if (!row && !model.architecture.empty())
