@@ -83,7 +83,13 @@ void rminit_failed(const Subject& s, Verdicts& out) {
   const auto cause =
       std::ranges::find_if(lines, [](const std::string& line) { return !known_of(line, failed_init_lines); });
   const bool plain = !known && cause == lines.end();
-  const std::string first = known ? known->line : plain ? failures.back() : *cause;
+  // The line with the numbers, by which reports of others are found.
+  const auto numbers =
+      std::ranges::find_if(failures, [](const std::string& line) { return line.contains("(0x"); });
+  const std::string first = known                       ? known->line
+                            : !plain                    ? *cause
+                            : numbers != failures.end() ? *numbers
+                                                        : failures.back();
   out.fail(
       gpu_severity(s),
       known   ? "the driver could not start a GPU: " + known->message()
