@@ -1,5 +1,5 @@
-// The files of a model, by the first byte: a safetensors header, a GGUF header, config.json, an index, and
-// what a host prints of them. A model that was read is compared with GPUs.
+// The files of a model, by the first byte: a safetensors header, a GGUF header, config.json, an index,
+// hf_quant_config.json, and what a host prints of them. A model that was read is compared with GPUs.
 #include "gpuadm/model/fit.hpp"
 #include "gpuadm/model/read.hpp"
 
@@ -63,6 +63,12 @@ void try_input(std::string_view input) {
     case 'i':
       return compare(
           {"input", {file("config.json", usual_config), file("model.safetensors.index.json", text)}, true});
+    case 'q':
+      return compare({"input",
+                      {file("config.json", usual_config), file("hf_quant_config.json", text),
+                       file("model.safetensors.index.json",
+                            R"({"metadata":{"total_size":4096},"weight_map":{"a":"b.safetensors"}})")},
+                      true});
     default:
       if (const auto files = model::parse_listing(text, "input")) compare(*files);
   }
