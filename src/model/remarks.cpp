@@ -28,6 +28,7 @@ class Remarks {
                       "that config.json names",
                       base::printable(model_.architecture, 80)));
     weights();
+    sizes();
     cache_type();
     chunks();
     divide();
@@ -47,6 +48,18 @@ class Remarks {
   void weights() {
     if (!model_.weights_read)
       add(Weight::warns, "the weights were not read: their size is the total_size of the index");
+  }
+
+  /// What the memory for computing follows from.
+  void sizes() {
+    if (fit_.overhead) return;
+    std::vector<std::string> missing;
+    if (model_.hidden == 0) missing.emplace_back("the size of a token's vector");
+    if (model_.intermediate == 0) missing.emplace_back("the size of the feed-forward part");
+    if (model_.vocabulary == 0) missing.emplace_back("the vocabulary");
+    if (!missing.empty())
+      add(Weight::unknown, fmt::format("the files do not name {}: what {} needs to compute is unknown",
+                                       base::join(missing, ", "), engine_.name));
   }
 
   void cache_type() {
