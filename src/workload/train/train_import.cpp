@@ -142,8 +142,12 @@ void note_additions(const Kind& kind, TrainFields& spec, const TrainJob& job) {
         "each pod also gets RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT and the PET_ variables of torchrun: "
         "its "
         "pods are the ranks of one job");
-  if (job.labels.find(queue_label) && job.queue.empty() && job.roles.size() > 1)
-    spec.remark("roles that differ are a Job each, which Kueue admits one by one, not all at once");
+  const bool is_split = job.ranks() > 1 && form_of(job, base::Version{1, 36, 0}) == JobForm::one_per_rank;
+  if (job.labels.find(queue_label) && job.queue.empty() && is_split)
+    spec.remark(
+        "each rank becomes a Job, and Kueue admits them one by one, not all at once; a rack that it requires "
+        "is "
+        "one for each rank");
 }
 
 }  // namespace
